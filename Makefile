@@ -1,0 +1,68 @@
+PYTHON ?= python3
+VENV ?= .venv
+ARGS ?=
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help venv test demo check static fmt fmt-check lint types files examples bench bench-quick wheel clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' Makefile
+
+venv: $(STAMP) ## make the virtual environment, or bring it up to date
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "everstep needs Python 3.11 or newer: make venv PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' || \
+		{ echo "$(PYTHON) lacks venv: on Debian or Ubuntu, apt install python3-venv" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+test: venv ## run the tests with branch coverage; ARGS goes to pytest
+	$(BIN)/pytest -n auto --cov --cov-report=term $(ARGS)
+
+demo: venv ## run the demo
+	$(BIN)/python examples/demo.py
+
+check: static test examples wheel ## what CI runs
+
+static: fmt-check lint types files ## the checks that run nothing
+
+fmt: venv ## format
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix --select I
+
+fmt-check: venv
+	$(BIN)/ruff format --check
+
+lint: venv ## lint
+	$(BIN)/ruff check
+
+types: venv ## mypy and pyright, both strict
+	$(BIN)/mypy
+	$(BIN)/pyright
+
+files: venv ## every tracked file is checked and packaged
+	$(BIN)/python scripts/check_files.py types
+
+examples: venv ## run every example
+	$(BIN)/python scripts/run_examples.py
+
+bench: venv ## measure
+	$(BIN)/python -m benchmarks
+
+bench-quick: venv ## measure in a minute
+	$(BIN)/python -m benchmarks --quick
+
+wheel: venv ## build sdist and, from it, the wheel; compare both with the tree
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python scripts/check_files.py wheel
+
+clean: ## remove what the targets made
+	rm -rf $(VENV) build dist htmlcov *.egg-info .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""What a user writes: actors, steps, retries, effects and waits."""

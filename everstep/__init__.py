@@ -1,0 +1,1 @@
+"""Durable tasks: actors whose state is checkpointed after each step."""

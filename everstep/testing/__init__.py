@@ -1,0 +1,1 @@
+"""What a test of a durable task needs."""

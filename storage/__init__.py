@@ -1,0 +1,1 @@
+"""Where tasks last: the store and its implementations."""

@@ -1,0 +1,1 @@
+"""Who keeps tasks alive: specifications, strategies, the tree and pools."""

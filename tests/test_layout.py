@@ -1,0 +1,1 @@
+"""The layout holds: layers point one way, and only everstep.* is imported."""
