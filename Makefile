@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test demo check static fmt fmt-check lint types files examples bench bench-quick wheel clean
+.PHONY: help venv test demo check static fmt fmt-check lint types examples bench bench-quick wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' Makefile
@@ -30,7 +30,7 @@ demo: venv ## run the demo
 
 check: static test examples wheel ## what CI runs
 
-static: fmt-check lint types files ## the checks that run nothing
+static: fmt-check lint types ## the checks that run nothing
 
 fmt: venv ## format
 	$(BIN)/ruff format
@@ -42,26 +42,22 @@ fmt-check: venv
 lint: venv ## lint
 	$(BIN)/ruff check
 
-types: venv ## mypy and pyright, both strict
-	$(BIN)/mypy
-	$(BIN)/pyright
-
-files: venv ## every tracked file is checked and packaged
+types: venv ## mypy and pyright, both strict, on every file
 	$(BIN)/python scripts/check_files.py types
 
 examples: venv ## run every example
 	$(BIN)/python scripts/run_examples.py
 
 bench: venv ## measure
-	$(BIN)/python -m benchmarks
+	$(BIN)/python benchmarks/run.py
 
 bench-quick: venv ## measure in a minute
-	$(BIN)/python -m benchmarks --quick
+	$(BIN)/python benchmarks/run.py --quick
 
 wheel: venv ## build sdist and, from it, the wheel; compare both with the tree
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
-	$(BIN)/python scripts/check_files.py wheel
+	$(BIN)/python scripts/check_files.py dist
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) build dist htmlcov *.egg-info .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache
