@@ -77,7 +77,6 @@ def test_a_backoff_is_equal_to_itself_after_pickling_and_json(backoff: Exponenti
         (fixed, {"seconds": -0.1}),
         (fixed, {"seconds": math.nan}),
     ],
-    ids=str,
 )
 def test_numbers_that_make_no_sense_are_refused_with_what_to_write(
     make: Any, arguments: dict[str, float]

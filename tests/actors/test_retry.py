@@ -156,7 +156,6 @@ def test_a_delay_is_finite_and_never_negative(attempt: int, asked: float, drawn:
         ({"max_elapsed": math.nan}, ValueError, "write max_elapsed=300"),
         ({"max_elapsed": timedelta(1)}, TypeError, "write max_elapsed=300"),
     ],
-    ids=str,
 )
 def test_a_policy_that_makes_no_sense_is_refused_with_what_to_write(
     arguments: dict[str, Any], error: type[Exception], text: str
