@@ -65,7 +65,10 @@ def check_types() -> list[str]:
         if not content:
             problems.append(f"{name} found errors")
         if count != expected:
-            problems.append(f"{name} checked {count} files, the tree has {expected} *.py")
+            problems.append(
+                f"{name} checked {count} files, the tree has {expected} *.py: "
+                "name every folder in pyproject.toml"
+            )
     return problems
 
 
