@@ -1,0 +1,185 @@
+"""Errors of the store, and the base of every error that everstep raises.
+
+They are grouped by who must act: the caller mends the call, the operator mends the place,
+a refusal is mended by the runtime itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+__all__ = [
+    "EverstepError",
+    "ForeignStore",
+    "LostLease",
+    "NetworkFilesystem",
+    "Refused",
+    "StaleAttempt",
+    "StaleIncarnation",
+    "StoreClosed",
+    "StoreError",
+    "StoreFailed",
+    "StoreInUse",
+    "StoreMissing",
+    "StoreReadOnly",
+    "StoreTooNew",
+    "StoreUnreadable",
+    "Superseded",
+    "TaskExists",
+    "TaskNotFound",
+]
+
+
+class EverstepError(Exception):
+    """Base of all errors of everstep: facts are attributes, the message is built from them.
+
+    Survives pickling whatever arguments a subclass takes.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.args, dict(self.__dict__))
+
+
+def _rebuild(kind: type[EverstepError], args: tuple[Any, ...], facts: dict[str, Any]) -> Any:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(facts)
+    return error
+
+
+# --- for the caller -------------------------------------------------------------------
+
+
+class TaskExists(EverstepError):
+    """`start` was given an id that another task has."""
+
+    def __init__(self, task_id: str, why: str) -> None:
+        self.task_id = task_id
+        self.why = why
+        super().__init__(
+            f"a task with the id {task_id!r} exists and {why}; "
+            f"choose another id, or look at the existing one: runtime.task({task_id!r})"
+        )
+
+
+class TaskNotFound(EverstepError):
+    """No task has this id."""
+
+    def __init__(self, task_id: str) -> None:
+        self.task_id = task_id
+        super().__init__(
+            f"no task has the id {task_id!r} in this store; "
+            "ids are exact, and given by `start(…, id=…)`"
+        )
+
+
+class StoreClosed(EverstepError):
+    """The store was used before it was opened, after it was closed, or in a forked child."""
+
+    def __init__(self, path: str, why: str) -> None:
+        self.path = path
+        self.why = why
+        super().__init__(f"the store {path} cannot be used: {why}")
+
+
+# --- for the operator -----------------------------------------------------------------
+
+
+class StoreError(EverstepError):
+    """The store cannot be opened or used as it stands; the message says what to do."""
+
+    remedy: ClassVar[str] = ""
+
+    def __init__(self, path: str, why: str, remedy: str | None = None) -> None:
+        self.path = path
+        self.why = why
+        advice = self.remedy if remedy is None else remedy
+        super().__init__(f"{path}: {why}" + (f"; {advice}" if advice else ""))
+
+
+class StoreInUse(StoreError):
+    """Another runtime, in this process or another one, owns this file."""
+
+    remedy = "stop it, or wait for it with Runtime(…, wait=seconds), or open another file"
+
+
+class StoreMissing(StoreError):
+    """The directory of the file does not exist."""
+
+    remedy = "create the directory, or give the path of an existing one"
+
+
+class StoreReadOnly(StoreError):
+    """The file, or its directory, cannot be written by this user."""
+
+    remedy = "give this user the right to write the file and its directory"
+
+
+class StoreUnreadable(StoreError):
+    """The file is no SQLite database, or a damaged one. Its bytes are unchanged."""
+
+    remedy = "restore it from a backup, or give another path"
+
+
+class ForeignStore(StoreError):
+    """The file is a SQLite database that belongs to another program. It is unchanged."""
+
+    remedy = "give everstep a file of its own"
+
+
+class StoreTooNew(StoreError):
+    """The file was written by a newer everstep. It is unchanged."""
+
+    remedy = "install that version or a newer one"
+
+
+class NetworkFilesystem(StoreError):
+    """The file lies on a network file system, where its locks cannot be trusted."""
+
+    remedy = "use a local disk, or accept the risk with Runtime(…, allow_network_fs=True)"
+
+
+class StoreFailed(StoreError):
+    """The store could not commit for longer than `store_patience`; the runtime stops in order.
+
+    Whether the last writes are in the store is unknown until it is opened again.
+    """
+
+    remedy = "mend the cause and start again: what was acknowledged is in the file"
+
+
+# --- refusals: a write that no longer has the right to happen ---------------------------
+
+
+class Refused(EverstepError):
+    """The store refused one write, and did nothing of it; other writes are not touched."""
+
+    reason: ClassVar[str] = "refused"
+
+    def __init__(self, task_id: str, detail: str) -> None:
+        self.task_id = task_id
+        self.detail = detail
+        super().__init__(f"a write for the task {task_id!r} was refused: {self.reason} ({detail})")
+
+
+class LostLease(Refused):
+    """This process no longer owns the store."""
+
+    reason = "another process has taken over this store"
+
+
+class StaleIncarnation(Refused):
+    """The write comes from an earlier life of the actor than the present one."""
+
+    reason = "a newer incarnation of the actor exists"
+
+
+class StaleAttempt(Refused):
+    """The write, or the call, comes from an attempt that has ended or was replaced."""
+
+    reason = "the attempt has ended, or a newer one has begun"
+
+
+class Superseded(Refused):
+    """The task has gone on without this write: it ended, or the step has its checkpoint."""
+
+    reason = "the task has gone on without it"

@@ -1,0 +1,166 @@
+"""The store, as the layers above see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import NamedTuple, Protocol
+
+from everstep.storage.errors import Refused, StoreFailed
+from everstep.storage.records import (
+    Commit,
+    EffectRow,
+    EventRow,
+    Loaded,
+    Receipt,
+    Status,
+    StepRow,
+    TaskRow,
+)
+
+__all__ = ["Alarm", "Draft", "RecordedEvent", "Refusal", "Store"]
+
+Refusal = Refused | StoreFailed
+
+
+class Draft(Protocol):
+    """A write that is still being put together when it is handed to the store.
+
+    The store calls `seal` once, on the loop, at the moment it takes the draft into a batch, and
+    `settle` once, on the loop, when that batch has been committed (with None) or the write was
+    refused. Drafts are sealed and written in the order in which they were submitted.
+    """
+
+    def seal(self) -> Commit | Receipt | None:
+        """The finished write; None when nothing is left to write: then `settle` gets None."""
+        ...
+
+    def settle(self, refusal: Refusal | None) -> None: ...
+
+
+class Alarm(NamedTuple):
+    """The store's trouble, for a person: `what` happened, and what to do."""
+
+    what: str
+    error: Exception | None
+
+
+class RecordedEvent(NamedTuple):
+    """An event as read from the store, with its place among all events of the store."""
+
+    position: int
+    task_id: str
+    event: EventRow
+
+
+class Store(Protocol):
+    """Where tasks last. One instance serves one runtime, on one event loop.
+
+    No method leaves anything half done when its caller is cancelled: a submitted draft is written
+    whole or not at all, whoever waits for it.
+    """
+
+    @property
+    def epoch(self) -> int:
+        """Number of this ownership of the store; raised by every opening."""
+        ...
+
+    @property
+    def orderly_epoch(self) -> int | None:
+        """The epoch that stopped in order without being able to write it; its tasks did not die."""
+        ...
+
+    @property
+    def trouble(self) -> Alarm | None:
+        """What keeps the store from committing just now; None when it commits."""
+        ...
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None:
+        """Write what was submitted, then close readers, then the writer. Idempotent."""
+        ...
+
+    def new_key(self) -> int:
+        """A number for a new task, never given before."""
+        ...
+
+    def submit(self, draft: Draft) -> None:
+        """Queue a draft; it is written with the next batch. Raises StoreClosed, StoreFailed."""
+        ...
+
+    async def ready(self) -> None:
+        """Return when there is no trouble. Raises StoreFailed when patience is over."""
+        ...
+
+    def on_alarm(self, listener: Callable[[Alarm | None], None]) -> None:
+        """Call `listener` on the loop when trouble begins, and with None when it has ended."""
+        ...
+
+    # reads: each is one short read transaction, of what has been committed
+
+    async def task(self, task_id: str) -> TaskRow | None: ...
+
+    async def tasks(
+        self,
+        *,
+        statuses: Collection[Status] = (),
+        actors: Collection[str] = (),
+        pool: str | None = None,
+        after: int = 0,
+        limit: int = 100,
+    ) -> list[TaskRow]:
+        """Tasks by their key, those after key `after`; empty collections filter nothing."""
+        ...
+
+    async def claimable(
+        self,
+        pool: str,
+        *,
+        actors: Collection[str],
+        now: float,
+        since_boot: float | None,
+        suspects_from: int,
+        limit: int,
+    ) -> list[TaskRow]:
+        """Queued tasks of these actors that are due and no suspects, by priority, then age.
+
+        A task with `deaths >= suspects_from` is a suspect. Due: no `due_at`, or `due_boot` is not
+        after `since_boot` (where both are known), or else `due_at` is not after `now`.
+        """
+        ...
+
+    async def suspects(
+        self, pool: str, *, actors: Collection[str], suspects_from: int, limit: int
+    ) -> list[TaskRow]:
+        """Queued suspects of these actors, due or not: newest `death_epoch` first, then by key."""
+        ...
+
+    async def orphans(self, *, after: int = 0, limit: int = 500) -> list[TaskRow]:
+        """Tasks shown `running` under an epoch before this one, by key."""
+        ...
+
+    async def open_steps(self, keys: Collection[int]) -> list[StepRow]:
+        """Steps of these tasks whose newest attempt has begun and not ended (`open`)."""
+        ...
+
+    async def next_due(self, pool: str) -> float | None:
+        """The earliest `due_at` of a queued task of this pool."""
+        ...
+
+    async def load(self, key: int, *, flow: bool) -> Loaded:
+        """Everything an incarnation needs. Raises TaskNotFound."""
+        ...
+
+    async def steps(
+        self, key: int, *, after: int = 0, limit: int = 1000
+    ) -> list[tuple[int, StepRow]]:
+        """Steps of all chapters with their row number, in the order in which they first began."""
+        ...
+
+    async def events(
+        self, key: int | None, *, after: int = 0, limit: int = 100
+    ) -> list[RecordedEvent]:
+        """Events of one task after its event number `after`; of all tasks after a position."""
+        ...
+
+    async def effects(self, key: int) -> list[EffectRow]: ...

@@ -1,0 +1,53 @@
+"""A store in memory, for tests and for work that need not last."""
+
+from __future__ import annotations
+
+import sqlite3
+import weakref
+
+from everstep.storage.clock import Clock
+from everstep.storage.errors import StoreClosed
+from everstep.storage.sqlite.base import SqlStore
+from everstep.storage.sqlite.epoch import take_over
+from everstep.storage.sqlite.executor import InlineExecutor
+from everstep.storage.sqlite.reader import Reader
+from everstep.storage.sqlite.schema import migrate
+from everstep.storage.sqlite.writer import Writer
+
+__all__ = ["MemoryStore"]
+
+
+class MemoryStore(SqlStore):
+    """The same tables and statements as in a file, in memory and without a thread.
+
+    What it holds outlives `close`: opened again, it is like a file that a new process opens, under
+    a new epoch. It is gone with the object, or with `discard`.
+    """
+
+    def __init__(self, *, clock: Clock, store_patience: float = 60) -> None:
+        super().__init__(":memory:", clock=clock, store_patience=store_patience)
+        self._connection = sqlite3.connect(
+            ":memory:", isolation_level=None, check_same_thread=False
+        )
+        self._closer = weakref.finalize(self, self._connection.close)
+
+    async def open(self) -> None:
+        """Own what is in memory under a new epoch. Raises StoreClosed once it is discarded."""
+        if not self._closer.alive:
+            raise StoreClosed(self._path, "it has been discarded")
+        migrate(self._connection)
+        executor = InlineExecutor(self._connection)
+        taken = take_over(self._connection, self._clock)
+        self._start(taken, executor, executor, _nothing)
+
+    async def _disconnect(self, writer: Writer, reader: Reader) -> None:
+        if writer.failed:
+            self._orderly_epoch = self.epoch
+
+    def discard(self) -> None:
+        """Free what it holds. Only when it is closed."""
+        self._closer()
+
+
+def _nothing(connection: sqlite3.Connection) -> None:
+    """Memory has no log to bound."""

@@ -1,0 +1,302 @@
+"""What the store keeps, as typed rows, and what a write is.
+
+Everything that an actor does reaches the store as a `Commit`: the task's progress before and
+after, and the rows that go with it. All of a commit is written, or nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+__all__ = [
+    "ENDED",
+    "Commit",
+    "EffectRow",
+    "EffectState",
+    "EventRow",
+    "Loaded",
+    "NewTask",
+    "Outcome",
+    "Progress",
+    "Receipt",
+    "RunRow",
+    "SnapshotRow",
+    "Status",
+    "StepReset",
+    "StepRow",
+    "TaskRow",
+]
+
+
+class Status(StrEnum):
+    """Where a task is. The last three end a generation of the task."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    WAITING = "waiting"
+    PAUSED = "paused"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+ENDED = frozenset({Status.SUCCEEDED, Status.FAILED, Status.CANCELLED})
+
+
+class Outcome(StrEnum):
+    """How a step ended for good."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+class EffectState(StrEnum):
+    """What is known of a side effect."""
+
+    INTENT = "intent"
+    """It may be under way; with no call of it running any more, it is unknown."""
+    RECEIPT = "receipt"
+    """It happened, and this is what it returned."""
+    NOT_DONE = "not_done"
+    """It did not happen, and may be tried again."""
+
+
+class Progress(NamedTuple):
+    """The part of a task's row that changes. Written whole with every commit of the task."""
+
+    status: Status
+    epoch: int | None
+    """The epoch of the process that owns the task; None when nobody does."""
+    generation: int
+    """Raised whenever the past of the task is closed: at its end, at a pause, at a resume."""
+    incarnation: int
+    chapter: int
+    chapter_seq: int
+    """The number after which the present chapter began."""
+    seq: int
+    """The newest number given to a checkpoint or to a change made by `run`."""
+    event_seq: int
+    """The number of the newest event."""
+    crashes: int
+    deaths: int
+    """Deaths that count against `max_deaths`."""
+    brushes: int
+    """Deaths as a suspect beside others: they count against nobody, but raise suspicion."""
+    deaths_total: int
+    """All deaths, never reset."""
+    deaths_settled: int
+    """`deaths_total` at the newest checkpoint: later deaths may have cost an attempt unseen."""
+    death_epoch: int | None
+    """The epoch of the process in which the task died last."""
+    due_at: float | None
+    """Not before this instant: a crash's backoff (queued), or all its steps back off (running)."""
+    due_boot: float | None
+    due_delay: float | None
+    claimed_at: float | None
+    """When the present or last life began, UTC seconds."""
+    crashed_at: float | None
+    updated_at: float
+    reason: str | None
+    """Why it is paused, failed or cancelled, in one word."""
+    output: bytes | None
+    error: bytes | None
+
+
+class TaskRow(NamedTuple):
+    """One durable run of an actor."""
+
+    key: int
+    """The number under which all rows of the task are kept; never shown."""
+    id: str
+    actor: str
+    pool: str
+    priority: int
+    lane: str | None
+    given: str
+    """Digest of the fields that the caller of `start` set."""
+    seed: bytes
+    created_at: float
+    progress: Progress
+
+
+class NewTask(NamedTuple):
+    """The part of a task's row that is written once."""
+
+    key: int
+    id: str
+    actor: str
+    pool: str
+    priority: int
+    lane: str | None
+    given: str
+    seed: bytes
+    created_at: float
+
+
+class StepRow(NamedTuple):
+    """One step of a task: its attempts, and once it has ended its checkpoint."""
+
+    task: int
+    identity: str
+    """Unique within the task; contains chapter, the step above, name, key and occurrence."""
+    above: str
+    """Identity of the step that called this one; empty directly below `run`."""
+    name: str
+    key: str
+    occurrence: int
+    chapter: int
+    version: int
+    """Version of the actor's state that `changes` and `appends` were written with."""
+    serial: int
+    """Number of the newest attempt since the step first began; never reset."""
+    attempts: int
+    """Attempts used up of the present budget."""
+    open: int
+    """1 while an attempt has begun and its end is not recorded."""
+    deaths_seen: int
+    """The task's `deaths_total` up to which deaths were charged to this step."""
+    due_at: float | None
+    due_boot: float | None
+    due_delay: float | None
+    outcome: Outcome | None
+    seq: int | None
+    """Number of the checkpoint; None while there is none."""
+    digest: str
+    """Canonical digest of the arguments."""
+    preview: str
+    """The arguments in short, for people."""
+    output: bytes | None
+    changes: bytes | None
+    """JSON object of the fields that the step changed."""
+    appends: bytes | None
+    """JSON object: for each `Log` field that grew, the list of what was appended."""
+    error: bytes | None
+    """Facts of the newest failure, as JSON."""
+    first_at: float
+    """When the first attempt of this budget began, UTC seconds."""
+    started_at: float
+    ended_at: float | None
+
+
+class StepReset(NamedTuple):
+    """Forgets the failure of a step, or its used-up attempts; its totals stay."""
+
+    task: int
+    identity: str
+    deaths_seen: int
+
+
+class RunRow(NamedTuple):
+    """What `run` itself changed since the last commit."""
+
+    task: int
+    seq: int
+    chapter: int
+    version: int
+    changes: bytes | None
+    appends: bytes | None
+
+
+class SnapshotRow(NamedTuple):
+    """The whole state after the number `seq`, without what the `Log` fields hold.
+
+    The one with the chapter's first number is the state with which the chapter began. Only the
+    first of a task (`seq` 0) has `appends`: what the `Log` fields held at `start`.
+    """
+
+    task: int
+    seq: int
+    chapter: int
+    version: int
+    state: bytes
+    appends: bytes | None
+
+
+class EventRow(NamedTuple):
+    """One row of the log."""
+
+    task: int
+    seq: int
+    at: float
+    kind: str
+    step: str | None
+    data: bytes | None
+    """A JSON object, or None."""
+
+
+class EffectRow(NamedTuple):
+    """A side effect with a stable operation id."""
+
+    task: int
+    operation: str
+    """The operation id, unique within the store."""
+    step: str
+    """Identity of the step that used it; in `run`, the chapter's prefix."""
+    key: str
+    state: EffectState
+    epoch: int
+    incarnation: int
+    serial: int
+    digest: str
+    preview: str
+    value: bytes | None
+    error: bytes | None
+    decided_by: str | None
+    started_at: float
+    ended_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One write of one task: all of it or nothing.
+
+    It holds only if the task's row still equals `before` in owner, incarnation, generation,
+    status and numbers, no step in `steps` has an outcome or a newer attempt in the store, and
+    every effect in `effects` is absent, open, or not done there. `before` is None for a new task.
+    """
+
+    task: int
+    task_id: str
+    before: Progress | None
+    after: Progress
+    new: NewTask | None = None
+    steps: tuple[StepRow, ...] = ()
+    resets: tuple[StepReset, ...] = ()
+    runs: tuple[RunRow, ...] = ()
+    snapshots: tuple[SnapshotRow, ...] = ()
+    effects: tuple[EffectRow, ...] = ()
+    events: tuple[EventRow, ...] = ()
+    size: int = 0
+    """Bytes of its payloads, for the cap of a batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """A receipt that arrives when its attempt or incarnation is gone: a fact, accepted late.
+
+    It holds only if the effect is open and its intent came from this epoch. It takes no number
+    and no event.
+    """
+
+    task: int
+    task_id: str
+    effect: EffectRow
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What the store knows of one task, as an incarnation needs it."""
+
+    row: TaskRow
+    base: SnapshotRow
+    """Flows: the state with which the chapter began. Others: the newest snapshot."""
+    steps: tuple[StepRow, ...]
+    """All steps of the present chapter, by `seq`, those without a checkpoint last."""
+    runs: tuple[RunRow, ...]
+    """What `run` changed in the present chapter, by `seq`."""
+    appends: tuple[tuple[int, bytes], ...]
+    """Appends to `Log` fields up to the base, as (seq, JSON object), by seq; seq 0 is `start`."""
+    effects: tuple[EffectRow, ...]

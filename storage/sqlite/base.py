@@ -1,0 +1,239 @@
+"""The Store protocol on a writer and a reader of one SQL schema."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection
+from functools import partial
+
+from everstep.storage.clock import Clock
+from everstep.storage.errors import StoreClosed
+from everstep.storage.interface import Alarm, Draft, RecordedEvent
+from everstep.storage.records import EffectRow, Loaded, Status, StepRow, TaskRow
+from everstep.storage.sqlite import queries
+from everstep.storage.sqlite.epoch import Opening
+from everstep.storage.sqlite.executor import Executor
+from everstep.storage.sqlite.reader import Reader
+from everstep.storage.sqlite.thread import to_the_end
+from everstep.storage.sqlite.writer import AfterBatch, Writer
+
+__all__ = ["SqlStore"]
+
+
+class SqlStore(ABC):
+    """A store composed of a writer and a reader; the subclass says where the database is."""
+
+    def __init__(self, path: str, *, clock: Clock, store_patience: float) -> None:
+        self._path = path
+        self._clock = clock
+        self._patience = store_patience
+        self._pid = 0
+        self._why_closed = "it has not been opened"
+        self._opening = Opening(0, 0)
+        self._orderly_epoch: int | None = None
+        self._writer: Writer | None = None
+        self._reader: Reader | None = None
+        self._closing: asyncio.Task[None] | None = None
+        self._listeners: list[Callable[[Alarm | None], None]] = []
+
+    def __repr__(self) -> str:
+        state = f"epoch {self.epoch}" if self._writer else self._why_closed
+        return f"<{type(self).__name__} {self._path}: {state}>"
+
+    # --- life -------------------------------------------------------------------------------
+
+    @abstractmethod
+    async def open(self) -> None:
+        """Own the database under a new epoch. When it fails, nothing stays open."""
+
+    @abstractmethod
+    async def _disconnect(self, writer: Writer, reader: Reader) -> None:
+        """Close what `open` opened, the reader first."""
+
+    def _start(
+        self, opening: Opening, writing: Executor, reading: Executor, after_batch: AfterBatch
+    ) -> None:
+        """Begin to serve, on the running loop."""
+        self._pid = os.getpid()
+        self._opening = opening
+        self._next_key = opening.next_key
+        self._reader = Reader(self._path, reading, self._clock, self._patience)
+        self._writer = Writer(
+            self._path,
+            writing,
+            epoch=opening.epoch,
+            clock=self._clock,
+            patience=self._patience,
+            after_batch=after_batch,
+            listeners=self._listeners,
+        )
+
+    async def close(self) -> None:
+        """Write what was submitted, then close readers, then the writer. Idempotent.
+
+        A caller that is cancelled is only held up until all is closed.
+        """
+        if self._closing is None:
+            if self._writer is None or self._reader is None:
+                return
+            self._check_process()
+            self._closing = asyncio.create_task(self._close(self._writer, self._reader))
+        await to_the_end(self._closing)
+
+    async def _close(self, writer: Writer, reader: Reader) -> None:
+        try:
+            await writer.close()
+            await self._disconnect(writer, reader)
+        finally:
+            self._why_closed = "it is closed"
+            self._writer = self._reader = self._closing = None
+
+    def _check_process(self) -> None:
+        if self._pid != os.getpid():
+            raise StoreClosed(
+                self._path, "it was opened before a fork; open a store of its own in the child"
+            )
+
+    def _writing(self) -> Writer:
+        if self._writer is None:
+            raise StoreClosed(self._path, self._why_closed)
+        self._check_process()
+        return self._writer
+
+    def _reading(self) -> Reader:
+        if self._reader is None:
+            raise StoreClosed(self._path, self._why_closed)
+        self._check_process()
+        return self._reader
+
+    # --- writes -----------------------------------------------------------------------------
+
+    @property
+    def epoch(self) -> int:
+        """Number of this ownership of the store; raised by every opening."""
+        return self._opening.epoch
+
+    @property
+    def orderly_epoch(self) -> int | None:
+        """The epoch that stopped in order without being able to write it; its tasks live."""
+        return self._orderly_epoch
+
+    @property
+    def trouble(self) -> Alarm | None:
+        """What keeps the store from committing just now; None when it commits."""
+        return self._writer.trouble if self._writer else None
+
+    def new_key(self) -> int:
+        """A number for a new task, never given before."""
+        self._writing()
+        key = self._next_key
+        self._next_key += 1
+        return key
+
+    def submit(self, draft: Draft) -> None:
+        """Queue a draft; it is written with the next batch. Raises StoreClosed, StoreFailed."""
+        self._writing().submit(draft)
+
+    async def ready(self) -> None:
+        """Return when there is no trouble. Raises StoreFailed when patience is over."""
+        await self._writing().ready()
+
+    def on_alarm(self, listener: Callable[[Alarm | None], None]) -> None:
+        """Call `listener` on the loop when trouble begins, and with None when it has ended."""
+        self._listeners.append(listener)
+
+    # --- reads ------------------------------------------------------------------------------
+
+    async def task(self, task_id: str) -> TaskRow | None:
+        """The task of this id."""
+        return await self._reading().run(partial(queries.task, task_id=task_id))
+
+    async def tasks(
+        self,
+        *,
+        statuses: Collection[Status] = (),
+        actors: Collection[str] = (),
+        pool: str | None = None,
+        after: int = 0,
+        limit: int = 100,
+    ) -> list[TaskRow]:
+        """Tasks by their key, those after key `after`; empty collections filter nothing."""
+        return await self._reading().run(
+            partial(
+                queries.tasks,
+                statuses=statuses,
+                actors=actors,
+                pool=pool,
+                after=after,
+                limit=limit,
+            )
+        )
+
+    async def claimable(
+        self,
+        pool: str,
+        *,
+        actors: Collection[str],
+        now: float,
+        since_boot: float | None,
+        suspects_from: int,
+        limit: int,
+    ) -> list[TaskRow]:
+        """Queued tasks of these actors that are due and no suspects, by priority and age."""
+        return await self._reading().run(
+            partial(
+                queries.claimable,
+                pool=pool,
+                actors=actors,
+                now=now,
+                since_boot=since_boot,
+                suspects_from=suspects_from,
+                limit=limit,
+            )
+        )
+
+    async def suspects(
+        self, pool: str, *, actors: Collection[str], suspects_from: int, limit: int
+    ) -> list[TaskRow]:
+        """Queued suspects of these actors, due or not: newest `death_epoch` first, then by key."""
+        return await self._reading().run(
+            partial(
+                queries.suspects, pool=pool, actors=actors, suspects_from=suspects_from, limit=limit
+            )
+        )
+
+    async def orphans(self, *, after: int = 0, limit: int = 500) -> list[TaskRow]:
+        """Tasks shown `running` under an epoch before this one, by key."""
+        return await self._reading().run(
+            partial(queries.orphans, epoch=self.epoch, after=after, limit=limit)
+        )
+
+    async def open_steps(self, keys: Collection[int]) -> list[StepRow]:
+        """Steps of these tasks whose newest attempt has begun and not ended (`open`)."""
+        return await self._reading().run(partial(queries.open_steps, keys=keys))
+
+    async def next_due(self, pool: str) -> float | None:
+        """The earliest `due_at` of a queued task of this pool."""
+        return await self._reading().run(partial(queries.next_due, pool=pool))
+
+    async def load(self, key: int, *, flow: bool) -> Loaded:
+        """Everything an incarnation needs. Raises TaskNotFound."""
+        return await self._reading().load(key, flow)
+
+    async def steps(
+        self, key: int, *, after: int = 0, limit: int = 1000
+    ) -> list[tuple[int, StepRow]]:
+        """Steps of all chapters with their row number, in the order in which they first began."""
+        return await self._reading().run(partial(queries.steps, key=key, after=after, limit=limit))
+
+    async def events(
+        self, key: int | None, *, after: int = 0, limit: int = 100
+    ) -> list[RecordedEvent]:
+        """Events of one task after its event number `after`; of all tasks after a position."""
+        return await self._reading().run(partial(queries.events, key=key, after=after, limit=limit))
+
+    async def effects(self, key: int) -> list[EffectRow]:
+        """Effects of a task, in the order of their intents."""
+        return await self._reading().run(partial(queries.effects, key=key))

@@ -1,0 +1,182 @@
+"""What is checked before a file is used as a store, each problem with its own error.
+
+Everything is read through SQLite or asked of the file system by path: opening the database with
+anything else would drop the locks that SQLite holds on it. Nothing here writes to the main file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+from pathlib import Path
+from urllib.parse import quote
+
+from everstep.storage.errors import (
+    ForeignStore,
+    NetworkFilesystem,
+    StoreError,
+    StoreMissing,
+    StoreReadOnly,
+    StoreTooNew,
+    StoreUnreadable,
+)
+from everstep.storage.sqlite.schema import APPLICATION_ID, VERSION
+from everstep.storage.sqlite.trouble import alarm_of
+
+__all__ = [
+    "check_contents",
+    "check_links",
+    "check_place",
+    "network_filesystem",
+    "resolve",
+    "set_pragmas",
+    "size_of",
+    "uri_of",
+]
+
+# fmt: off
+_NETWORK = frozenset({
+    "9p", "acfs", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "fuse.cephfs",
+    "fuse.davfs2", "fuse.glusterfs", "fuse.gcsfuse", "fuse.juicefs", "fuse.mfs", "fuse.nfs",
+    "fuse.rclone", "fuse.s3fs", "fuse.sshfs", "gfs", "gfs2", "glusterfs", "gpfs", "lustre",
+    "moosefs", "ncpfs", "nfs", "nfs4", "ocfs2", "orangefs", "panfs", "prl_fs", "pvfs2", "smb2",
+    "smb3", "smbfs", "vboxsf",
+})
+# fmt: on
+
+_FIELDS = re.compile(r"^\S+ \S+ \S+ \S+ (?P<point>\S+) .* - (?P<kind>\S+) ")
+
+
+def resolve(path: str) -> Path:
+    """The real path of a database: symbolic links are followed, whether or not it exists."""
+    return Path(os.path.realpath(path))
+
+
+def uri_of(path: Path, mode: str) -> str:
+    """The URI under which SQLite opens a path."""
+    return f"file:{quote(str(path))}?mode={mode}"
+
+
+def check_place(path: Path, allow_network_fs: bool) -> None:
+    """Check what can be known without opening the file.
+
+    Raises StoreMissing, StoreReadOnly, StoreUnreadable, NetworkFilesystem.
+    """
+    folder = path.parent
+    if not folder.is_dir():
+        raise StoreMissing(str(path), f"there is no directory {folder}")
+    if path.is_dir():
+        raise StoreUnreadable(str(path), "it is a directory", "give the path of a file in it")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise StoreReadOnly(str(path), f"the directory {folder} is read-only for this user")
+    if path.exists() and not os.access(path, os.R_OK | os.W_OK):
+        raise StoreReadOnly(str(path), "the file is read-only for this user")
+    kind = None if allow_network_fs else network_filesystem(_mounts(), str(path))
+    if kind is not None:
+        raise NetworkFilesystem(str(path), f"it lies on {kind}, a network file system")
+
+
+def check_links(path: Path) -> None:
+    """Refuse a file with a second name: SQLite keeps its journal beside the name it opens."""
+    names = path.stat().st_nlink if path.exists() else 1
+    if names > 1:
+        raise StoreError(
+            str(path),
+            f"the file has {names} names (hard links), which SQLite cannot use safely",
+            "remove the other names, or copy the file and open the copy",
+        )
+
+
+def network_filesystem(mounts: str, path: str) -> str | None:
+    """The kind of the network file system that holds a path, or None if it is a local one.
+
+    `mounts` is the text of /proc/self/mountinfo, `path` is absolute and resolved.
+    """
+    best, kind = "", None
+    for line in mounts.splitlines():
+        found = _FIELDS.match(line)
+        if found is None:
+            continue
+        point = re.sub(r"\\(\d{3})", lambda octal: chr(int(octal[1], 8)), found["point"])
+        inside = path == point or path.startswith(point.rstrip("/") + "/")
+        if inside and len(point) >= len(best):
+            best, kind = point, found["kind"]
+    return kind if kind in _NETWORK else None
+
+
+def _mounts() -> str:
+    try:
+        return Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return ""
+
+
+def size_of(path: Path) -> int | None:
+    """Bytes of the main file, or None when there is none."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return None
+
+
+def check_contents(connection: sqlite3.Connection, path: Path) -> None:
+    """Check an existing file through a connection that cannot write.
+
+    Raises StoreUnreadable, ForeignStore, StoreTooNew.
+    """
+    try:
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master")]
+        _check_owner(path, application, version, tables)
+        _check_whole(connection, path)
+    except sqlite3.Error as error:
+        raise StoreUnreadable(str(path), alarm_of(error).what) from error
+
+
+def _check_owner(path: Path, application: int, version: int, tables: list[str]) -> None:
+    if application != APPLICATION_ID and (application or tables or version):
+        holds = f"it holds {', '.join(sorted(tables)[:5])}" if tables else "it is marked as theirs"
+        raise ForeignStore(str(path), f"the database belongs to another program ({holds})")
+    if version > VERSION:
+        raise StoreTooNew(
+            str(path), f"it has schema version {version}, this everstep knows up to {VERSION}"
+        )
+
+
+def _check_whole(connection: sqlite3.Connection, path: Path) -> None:
+    """Look at the size of the file and at the first page of each table and index."""
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    (page_size,) = connection.execute("PRAGMA page_size").fetchone()
+    size, journal = path.stat().st_size, path.with_name(path.name + "-wal")
+    all_in_main = not journal.exists() or journal.stat().st_size == 0
+    if all_in_main and size < pages * page_size:
+        raise StoreUnreadable(
+            str(path), f"it is cut short: {size} bytes are left of {pages * page_size}"
+        )
+    for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'"):
+        connection.execute(f'SELECT 1 FROM "{table}" LIMIT 1').fetchone()
+
+
+_PRAGMAS: dict[str, tuple[str | int, object]] = {
+    # name: (what is set, what is then read)
+    "busy_timeout": (5000, 5000),
+    "temp_store": ("memory", 2),
+    "journal_mode": ("wal", "wal"),
+    "journal_size_limit": (64 * 1024 * 1024, 64 * 1024 * 1024),
+    "wal_autocheckpoint": (1000, 1000),
+}
+
+_SYNCHRONOUS = {"full": 2, "normal": 1}
+
+
+def set_pragmas(connection: sqlite3.Connection, durability: str) -> None:
+    """Set the writer's pragmas and read them back; OperationalError where one does not hold."""
+    wanted = dict(_PRAGMAS)
+    wanted["synchronous"] = (durability, _SYNCHRONOUS[durability])
+    for name, (value, expected) in wanted.items():
+        connection.execute(f"PRAGMA {name} = {value}")
+        (found,) = connection.execute(f"PRAGMA {name}").fetchone()
+        if found != expected:
+            raise sqlite3.OperationalError(f"PRAGMA {name} is {found!r}, not {expected!r}")

@@ -1,0 +1,346 @@
+"""The reads, each one function of a connection that returns typed records."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterable
+from typing import Any, NamedTuple
+
+from everstep.storage.interface import RecordedEvent
+from everstep.storage.records import (
+    EffectRow,
+    EffectState,
+    EventRow,
+    NewTask,
+    Outcome,
+    Progress,
+    RunRow,
+    SnapshotRow,
+    Status,
+    StepRow,
+    TaskRow,
+)
+
+__all__ = [
+    "Head",
+    "appends_page",
+    "claimable",
+    "effects",
+    "events",
+    "head",
+    "next_due",
+    "open_steps",
+    "orphans",
+    "steps",
+    "steps_page",
+    "suspects",
+    "task",
+    "tasks",
+]
+
+_WRITTEN_ONCE = len(NewTask._fields)
+_TASK = ", ".join(NewTask._fields + Progress._fields)
+_STEP = ", ".join(StepRow._fields)
+_RUN = ", ".join(RunRow._fields)
+_SNAPSHOT = ", ".join(SnapshotRow._fields)
+_EFFECT = ", ".join(EffectRow._fields)
+_EVENT = ", ".join(f"event.{field}" for field in EventRow._fields)
+
+_OUTCOME = StepRow._fields.index("outcome")
+_STATE = EffectRow._fields.index("state")
+
+
+def _task_row(row: tuple[Any, ...]) -> TaskRow:
+    status, *rest = row[_WRITTEN_ONCE:]
+    progress = Progress._make((Status(status), *rest))
+    return TaskRow._make((*row[:_WRITTEN_ONCE], progress))
+
+
+def _step_row(row: tuple[Any, ...]) -> StepRow:
+    outcome = row[_OUTCOME]
+    if outcome is None:
+        return StepRow(*row)
+    return StepRow._make((*row[:_OUTCOME], Outcome(outcome), *row[_OUTCOME + 1 :]))
+
+
+def _effect_row(row: tuple[Any, ...]) -> EffectRow:
+    return EffectRow._make((*row[:_STATE], EffectState(row[_STATE]), *row[_STATE + 1 :]))
+
+
+def _task_rows(rows: Iterable[tuple[Any, ...]]) -> list[TaskRow]:
+    return [_task_row(row) for row in rows]
+
+
+def task(connection: sqlite3.Connection, task_id: str) -> TaskRow | None:
+    """The task of this id."""
+    row = connection.execute(f"SELECT {_TASK} FROM task WHERE id = ?", (task_id,)).fetchone()
+    return None if row is None else _task_row(row)
+
+
+def tasks(
+    connection: sqlite3.Connection,
+    statuses: Collection[Status],
+    actors: Collection[str],
+    pool: str | None,
+    after: int,
+    limit: int,
+) -> list[TaskRow]:
+    """Tasks after a key, by key; empty collections and no pool filter nothing."""
+    return _task_rows(
+        connection.execute(
+            f"""
+            SELECT {_TASK} FROM task
+            WHERE key > :after
+              AND (:statuses = '[]' OR status IN (SELECT value FROM json_each(:statuses)))
+              AND (:actors = '[]' OR actor IN (SELECT value FROM json_each(:actors)))
+              AND (:pool IS NULL OR pool = :pool)
+            ORDER BY key LIMIT :limit
+            """,
+            {
+                "after": after,
+                "statuses": _listed(statuses),
+                "actors": _listed(actors),
+                "pool": pool,
+                "limit": limit,
+            },
+        )
+    )
+
+
+def claimable(
+    connection: sqlite3.Connection,
+    pool: str,
+    actors: Collection[str],
+    now: float,
+    since_boot: float | None,
+    suspects_from: int,
+    limit: int,
+) -> list[TaskRow]:
+    """Queued tasks that are due and no suspects, by priority and age."""
+    return _task_rows(
+        connection.execute(
+            f"""
+            SELECT {_TASK} FROM task
+            WHERE status = 'queued' AND pool = :pool
+              AND actor IN (SELECT value FROM json_each(:actors))
+              AND deaths < :suspects_from
+              AND (
+                due_at IS NULL
+                OR CASE
+                    WHEN due_boot IS NOT NULL AND :since_boot IS NOT NULL
+                    THEN due_boot <= :since_boot
+                    ELSE due_at <= :now
+                END
+              )
+            ORDER BY priority DESC, key LIMIT :limit
+            """,
+            {
+                "pool": pool,
+                "actors": _listed(actors),
+                "now": now,
+                "since_boot": since_boot,
+                "suspects_from": suspects_from,
+                "limit": limit,
+            },
+        )
+    )
+
+
+def suspects(
+    connection: sqlite3.Connection,
+    pool: str,
+    actors: Collection[str],
+    suspects_from: int,
+    limit: int,
+) -> list[TaskRow]:
+    """Queued suspects, due or not, those of the newest death first."""
+    return _task_rows(
+        connection.execute(
+            f"""
+            SELECT {_TASK} FROM task
+            WHERE status = 'queued' AND pool = ?
+              AND actor IN (SELECT value FROM json_each(?))
+              AND deaths >= ?
+            ORDER BY death_epoch DESC, key LIMIT ?
+            """,
+            (pool, _listed(actors), suspects_from, limit),
+        )
+    )
+
+
+def orphans(connection: sqlite3.Connection, epoch: int, after: int, limit: int) -> list[TaskRow]:
+    """Tasks shown running under an epoch before `epoch`, by key."""
+    return _task_rows(
+        connection.execute(
+            f"""
+            SELECT {_TASK} FROM task
+            WHERE status = 'running' AND epoch < ? AND key > ?
+            ORDER BY key LIMIT ?
+            """,
+            (epoch, after, limit),
+        )
+    )
+
+
+def next_due(connection: sqlite3.Connection, pool: str) -> float | None:
+    """The earliest instant for which a queued task of the pool waits."""
+    row: tuple[float | None] = connection.execute(
+        "SELECT min(due_at) FROM task WHERE status = 'queued' AND pool = ?", (pool,)
+    ).fetchone()
+    return row[0]
+
+
+def open_steps(connection: sqlite3.Connection, keys: Collection[int]) -> list[StepRow]:
+    """Steps of these tasks whose newest attempt has begun and not ended."""
+    rows = connection.execute(
+        f"""
+        SELECT {_STEP} FROM step
+        WHERE task IN (SELECT value FROM json_each(?)) AND open = 1
+        ORDER BY task, position
+        """,
+        (_listed(keys),),
+    )
+    return [_step_row(row) for row in rows]
+
+
+def steps(
+    connection: sqlite3.Connection, key: int, after: int, limit: int
+) -> list[tuple[int, StepRow]]:
+    """Steps with their row number, in the order in which they first began."""
+    rows = connection.execute(
+        f"SELECT position, {_STEP} FROM step WHERE task = ? AND position > ? "
+        "ORDER BY position LIMIT ?",
+        (key, after, limit),
+    )
+    return [(row[0], _step_row(row[1:])) for row in rows]
+
+
+def events(
+    connection: sqlite3.Connection, key: int | None, after: int, limit: int
+) -> list[RecordedEvent]:
+    """Events of one task by their number, or of all tasks by their position."""
+    where, order = ("event.position > ?", "event.position")
+    parameters: tuple[int, ...] = (after, limit)
+    if key is not None:
+        where, order = ("event.task = ? AND event.seq > ?", "event.seq")
+        parameters = (key, after, limit)
+    rows = connection.execute(
+        f"""
+        SELECT event.position, task.id, {_EVENT}
+        FROM event JOIN task ON task.key = event.task
+        WHERE {where} ORDER BY {order} LIMIT ?
+        """,
+        parameters,
+    )
+    return [RecordedEvent(row[0], row[1], EventRow(*row[2:])) for row in rows]
+
+
+def effects(connection: sqlite3.Connection, key: int) -> list[EffectRow]:
+    """Effects of a task, in the order of their intents."""
+    rows = connection.execute(
+        f"SELECT {_EFFECT} FROM effect WHERE task = ? ORDER BY position", (key,)
+    )
+    return [_effect_row(row) for row in rows]
+
+
+class Head(NamedTuple):
+    """What is known of a task at the first look: all that is small, and the first pages."""
+
+    row: TaskRow
+    base: SnapshotRow
+    runs: tuple[RunRow, ...]
+    effects: tuple[EffectRow, ...]
+    appends: list[tuple[int, bytes]]
+    """Appends up to the base that are not of steps: those of the start and of `run`."""
+    steps: list[StepRow]
+    step_appends: list[tuple[str, int, bytes]]
+
+
+def head(connection: sqlite3.Connection, key: int, flow: bool, limit: int) -> Head | None:
+    """The first look at a task, in one transaction; None when there is no such task."""
+    connection.execute("BEGIN")
+    try:
+        row = connection.execute(f"SELECT {_TASK} FROM task WHERE key = ?", (key,)).fetchone()
+        return None if row is None else _head(connection, _task_row(row), flow, limit)
+    finally:
+        connection.execute("COMMIT")
+
+
+def _head(connection: sqlite3.Connection, row: TaskRow, flow: bool, limit: int) -> Head:
+    progress = row.progress
+    base = _base(connection, row, progress.chapter_seq if flow else progress.seq)
+    runs = connection.execute(
+        f"SELECT {_RUN} FROM run_change WHERE task = ? AND chapter = ? ORDER BY seq",
+        (row.key, progress.chapter),
+    )
+    return Head(
+        row=row,
+        base=base,
+        runs=tuple(RunRow(*run) for run in runs),
+        effects=tuple(effects(connection, row.key)),
+        appends=_appends(connection, row.key, base.seq),
+        steps=steps_page(connection, row.key, progress.chapter, "", limit),
+        step_appends=appends_page(connection, row.key, base.seq, "", limit),
+    )
+
+
+def _base(connection: sqlite3.Connection, row: TaskRow, upto: int) -> SnapshotRow:
+    """The newest snapshot up to a number."""
+    found = connection.execute(
+        f"SELECT {_SNAPSHOT} FROM snapshot WHERE task = ? AND seq <= ? ORDER BY seq DESC LIMIT 1",
+        (row.key, upto),
+    ).fetchone()
+    if found is None:
+        raise sqlite3.DatabaseError(f"the task {row.id!r} has no snapshot up to {upto}")
+    return SnapshotRow(*found)
+
+
+def _appends(connection: sqlite3.Connection, key: int, upto: int) -> list[tuple[int, bytes]]:
+    """What the start and `run` appended, up to a number."""
+    return connection.execute(
+        """
+        SELECT seq, appends FROM snapshot WHERE task = :key AND seq = 0 AND appends IS NOT NULL
+        UNION ALL
+        SELECT seq, appends FROM run_change
+        WHERE task = :key AND seq <= :upto AND appends IS NOT NULL
+        """,
+        {"key": key, "upto": upto},
+    ).fetchall()
+
+
+def steps_page(
+    connection: sqlite3.Connection, key: int, chapter: int, after: str, limit: int
+) -> list[StepRow]:
+    """Steps of one chapter after an identity, by identity: the order of the table's index."""
+    rows = connection.execute(
+        f"""
+        SELECT {_STEP} FROM step
+        WHERE task = ? AND identity > ? AND chapter = ?
+        ORDER BY identity LIMIT ?
+        """,
+        (key, after, chapter, limit),
+    )
+    return [_step_row(row) for row in rows]
+
+
+def appends_page(
+    connection: sqlite3.Connection, key: int, upto: int, after: str, limit: int
+) -> list[tuple[str, int, bytes]]:
+    """Appends of steps up to a number, as (identity, seq, appends), by identity.
+
+    What a step below a step appended is part of the appends of the step above it.
+    """
+    return connection.execute(
+        """
+        SELECT identity, seq, appends FROM step
+        WHERE task = ? AND identity > ? AND seq <= ? AND appends IS NOT NULL AND above = ''
+        ORDER BY identity LIMIT ?
+        """,
+        (key, after, upto, limit),
+    ).fetchall()
+
+
+def _listed(values: Collection[object]) -> str:
+    """A collection as one parameter, for `json_each`."""
+    return json.dumps(list(values))

@@ -1,0 +1,194 @@
+"""The tables, and how a file of any released version is brought to the present one.
+
+Every table is a rowid table with at most one index on its hot path: a task is known by an integer
+key, because text keys and WITHOUT ROWID tables halve the rate of commits. Column names are the
+field names of the records.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+__all__ = ["APPLICATION_ID", "MIGRATIONS", "VERSION", "migrate"]
+
+APPLICATION_ID = 0x45565354
+"""`PRAGMA application_id` of our files: "EVST"."""
+
+_FIRST = (
+    """
+    CREATE TABLE node (
+        only INTEGER PRIMARY KEY CHECK (only = 1),
+        epoch INTEGER NOT NULL,
+        pid INTEGER NOT NULL,
+        host TEXT NOT NULL,
+        boot TEXT NOT NULL,
+        started_at REAL NOT NULL,
+        batch INTEGER NOT NULL
+    )
+    """,
+    "INSERT INTO node VALUES (1, 0, 0, '', '', 0, 0)",
+    """
+    CREATE TABLE task (
+        key INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        actor TEXT NOT NULL,
+        pool TEXT NOT NULL,
+        priority INTEGER NOT NULL,
+        lane TEXT,
+        given TEXT NOT NULL,
+        seed BLOB NOT NULL,
+        created_at REAL NOT NULL,
+        status TEXT NOT NULL,
+        epoch INTEGER,
+        generation INTEGER NOT NULL,
+        incarnation INTEGER NOT NULL,
+        chapter INTEGER NOT NULL,
+        chapter_seq INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        event_seq INTEGER NOT NULL,
+        crashes INTEGER NOT NULL,
+        deaths INTEGER NOT NULL,
+        brushes INTEGER NOT NULL,
+        deaths_total INTEGER NOT NULL,
+        deaths_settled INTEGER NOT NULL,
+        death_epoch INTEGER,
+        due_at REAL,
+        due_boot REAL,
+        due_delay REAL,
+        claimed_at REAL,
+        crashed_at REAL,
+        updated_at REAL NOT NULL,
+        reason TEXT,
+        output BLOB,
+        error BLOB,
+        codec TEXT NOT NULL DEFAULT 'json'
+    )
+    """,
+    """
+    CREATE INDEX task_queued ON task (pool, priority DESC, key) WHERE status = 'queued'
+    """,
+    "CREATE INDEX task_running ON task (epoch) WHERE status = 'running'",
+    """
+    CREATE TABLE step (
+        position INTEGER PRIMARY KEY,
+        task INTEGER NOT NULL,
+        identity TEXT NOT NULL,
+        above TEXT NOT NULL,
+        name TEXT NOT NULL,
+        key TEXT NOT NULL,
+        occurrence INTEGER NOT NULL,
+        chapter INTEGER NOT NULL,
+        version INTEGER NOT NULL,
+        serial INTEGER NOT NULL,
+        attempts INTEGER NOT NULL,
+        open INTEGER NOT NULL,
+        deaths_seen INTEGER NOT NULL,
+        due_at REAL,
+        due_boot REAL,
+        due_delay REAL,
+        outcome TEXT,
+        seq INTEGER,
+        digest TEXT NOT NULL,
+        preview TEXT NOT NULL,
+        output BLOB,
+        changes BLOB,
+        appends BLOB,
+        error BLOB,
+        first_at REAL NOT NULL,
+        started_at REAL NOT NULL,
+        ended_at REAL,
+        codec TEXT NOT NULL DEFAULT 'json',
+        UNIQUE (task, identity)
+    )
+    """,
+    """
+    CREATE TABLE run_change (
+        position INTEGER PRIMARY KEY,
+        task INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        chapter INTEGER NOT NULL,
+        version INTEGER NOT NULL,
+        changes BLOB,
+        appends BLOB,
+        codec TEXT NOT NULL DEFAULT 'json',
+        UNIQUE (task, seq)
+    )
+    """,
+    """
+    CREATE TABLE snapshot (
+        position INTEGER PRIMARY KEY,
+        task INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        chapter INTEGER NOT NULL,
+        version INTEGER NOT NULL,
+        state BLOB NOT NULL,
+        appends BLOB,
+        codec TEXT NOT NULL DEFAULT 'json',
+        UNIQUE (task, seq)
+    )
+    """,
+    """
+    CREATE TABLE effect (
+        position INTEGER PRIMARY KEY,
+        task INTEGER NOT NULL,
+        operation TEXT NOT NULL UNIQUE,
+        step TEXT NOT NULL,
+        key TEXT NOT NULL,
+        state TEXT NOT NULL,
+        epoch INTEGER NOT NULL,
+        incarnation INTEGER NOT NULL,
+        serial INTEGER NOT NULL,
+        digest TEXT NOT NULL,
+        preview TEXT NOT NULL,
+        value BLOB,
+        error BLOB,
+        decided_by TEXT,
+        started_at REAL NOT NULL,
+        ended_at REAL,
+        codec TEXT NOT NULL DEFAULT 'json'
+    )
+    """,
+    "CREATE INDEX effect_task ON effect (task)",
+    """
+    CREATE TABLE event (
+        position INTEGER PRIMARY KEY,
+        task INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        at REAL NOT NULL,
+        kind TEXT NOT NULL,
+        step TEXT,
+        data BLOB,
+        codec TEXT NOT NULL DEFAULT 'json',
+        UNIQUE (task, seq)
+    )
+    """,
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)
+"""The statements that lead from version n to n + 1, at place n. A released one never changes."""
+
+VERSION = len(MIGRATIONS)
+"""`PRAGMA user_version` of a file of this version."""
+
+
+def migrate(
+    connection: sqlite3.Connection, migrations: Sequence[tuple[str, ...]] = MIGRATIONS
+) -> None:
+    """Bring an empty file, or one of an older version, to the present version.
+
+    Each migration is one transaction, together with the number that records it: a death in
+    between leaves the file at the version before.
+    """
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    for number, statements in enumerate(migrations[version:], start=version + 1):
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            for statement in statements:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {number}")
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise

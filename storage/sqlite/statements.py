@@ -1,0 +1,246 @@
+"""The statements that write commits, with their fences inside.
+
+`write` puts many commits into the open transaction with one `executemany` per table. A fence that
+does not hold changes fewer rows than there were parameters, which is all that is known then:
+whoever is guilty is found by writing one commit at a time.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+from everstep.storage.records import (
+    Commit,
+    EffectRow,
+    EventRow,
+    NewTask,
+    Progress,
+    Receipt,
+    RunRow,
+    SnapshotRow,
+    StepReset,
+    StepRow,
+)
+
+__all__ = ["FenceError", "Write", "write"]
+
+Write = Commit | Receipt
+
+
+class FenceError(Exception):
+    """At least one fence among the writes did not hold; the transaction must be rolled back."""
+
+
+def _names(*fields: str) -> str:
+    return ", ".join(fields)
+
+
+def _marks(*fields: str) -> str:
+    return ", ".join("?" * len(fields))
+
+
+def _excluded(*fields: str) -> str:
+    return ", ".join(f"{field} = excluded.{field}" for field in fields)
+
+
+_TASK = NewTask._fields + Progress._fields
+
+_INSERT_TASK = f"""
+    INSERT INTO task ({_names(*_TASK)}) VALUES ({_marks(*_TASK)})
+    ON CONFLICT (id) DO NOTHING
+"""
+
+_FENCE = """
+    WHERE key = ? AND epoch IS ? AND incarnation = ? AND generation = ?
+      AND status = ? AND seq = ? AND event_seq = ?
+"""
+
+_UPDATE_TASK = f"""
+    UPDATE task SET {", ".join(f"{field} = ?" for field in Progress._fields)}
+    {_FENCE}
+"""
+
+# What an ordinary checkpoint changes of its task. Binding all columns and rewriting the entries
+# of the indexes would double the cost of the statement.
+_ADVANCE_TASK = f"""
+    UPDATE task SET seq = ?, event_seq = ?, updated_at = ?
+    {_FENCE}
+"""
+
+_RESET_STEP = """
+    UPDATE step
+    SET outcome = NULL, seq = NULL, error = NULL, output = NULL, changes = NULL, appends = NULL,
+        due_at = NULL, due_boot = NULL, due_delay = NULL, attempts = 0, open = 0,
+        deaths_seen = ?
+    WHERE task = ? AND identity = ? AND outcome IS NOT 'completed'
+"""
+
+_UPSERT_STEP = f"""
+    INSERT INTO step ({_names(*StepRow._fields)}) VALUES ({_marks(*StepRow._fields)})
+    ON CONFLICT (task, identity) DO UPDATE
+    SET {_excluded(*StepRow._fields[2:])}
+    WHERE step.outcome IS NULL AND step.serial <= excluded.serial
+"""
+
+_INSERT_RUN = f"""
+    INSERT INTO run_change ({_names(*RunRow._fields)}) VALUES ({_marks(*RunRow._fields)})
+"""
+
+_UPSERT_SNAPSHOT = f"""
+    INSERT INTO snapshot ({_names(*SnapshotRow._fields)}) VALUES ({_marks(*SnapshotRow._fields)})
+    ON CONFLICT (task, seq) DO UPDATE SET {_excluded("chapter", "version", "state")}
+"""
+
+# What the `Log` fields held at the start is kept nowhere else than in the first snapshot.
+_DELETE_SNAPSHOTS = """
+    DELETE FROM snapshot WHERE task = ? AND seq < ? AND seq <> ? AND appends IS NULL
+"""
+
+_UPSERT_EFFECT = f"""
+    INSERT INTO effect ({_names(*EffectRow._fields)}) VALUES ({_marks(*EffectRow._fields)})
+    ON CONFLICT (operation) DO UPDATE
+    SET {_excluded(*EffectRow._fields[2:])}
+    WHERE effect.task = excluded.task AND effect.state <> 'receipt'
+"""
+
+_RECEIPT = """
+    UPDATE effect
+    SET state = ?, value = ?, error = ?, decided_by = ?, ended_at = ?
+    WHERE operation = ? AND state = 'intent' AND epoch = ?
+"""
+
+_INSERT_EVENT = f"""
+    INSERT INTO event ({_names(*EventRow._fields)}) VALUES ({_marks(*EventRow._fields)})
+"""
+
+
+def write(connection: sqlite3.Connection, writes: Sequence[Write]) -> None:
+    """Write all of `writes` into the open transaction, as if one after the other.
+
+    Raises FenceError, or IntegrityError, when one of them does not hold.
+    """
+    run: list[Commit] = []
+    for one in writes:
+        if isinstance(one, Receipt):
+            _write_commits(connection, run)
+            run = []
+            _write_receipt(connection, one.effect)
+        elif one.resets:
+            _write_commits(connection, run)
+            run = [one]
+        else:
+            run.append(one)
+    _write_commits(connection, run)
+
+
+def _write_commits(connection: sqlite3.Connection, commits: Sequence[Commit]) -> None:
+    """Write commits of which only the first may have resets, one table after the other."""
+    steps: list[StepRow] = []
+    events: list[EventRow] = []
+    others: list[Commit] = []
+    for commit in commits:
+        steps += commit.steps
+        events += commit.events
+        if commit.resets or commit.runs or commit.snapshots or commit.effects:
+            others.append(commit)
+    _write_tasks(connection, commits)
+    for commit in others[:1]:
+        _reset(connection, commit.resets)
+    if steps:
+        _fenced(connection, _UPSERT_STEP, steps)
+    for commit in others:
+        _write_others(connection, commit)
+    if events:
+        connection.executemany(_INSERT_EVENT, events)
+
+
+def _write_tasks(connection: sqlite3.Connection, commits: Sequence[Commit]) -> None:
+    """Insert and update the tasks' rows, in order; neighbours with one statement go together."""
+    statement = ""
+    run: list[tuple[Any, ...]] = []
+    for commit in commits:
+        wanted, parameters = _task_write(commit)
+        if wanted is not statement:
+            if run:
+                _fenced(connection, statement, run)
+            statement, run = wanted, []
+        run.append(parameters)
+    if run:
+        _fenced(connection, statement, run)
+
+
+_SEQ = Progress._fields.index("seq")
+_CRASHES = Progress._fields.index("crashes")
+_UPDATED_AT = Progress._fields.index("updated_at")
+
+
+def _task_write(commit: Commit) -> tuple[str, tuple[Any, ...]]:
+    """The statement that writes the task's row, and its parameters."""
+    before, after = commit.before, commit.after
+    if before is None:
+        if commit.new is None:
+            raise ValueError(f"a commit of {commit.task_id!r} has neither `before` nor `new`")
+        return _INSERT_TASK, commit.new + after
+    fence = (
+        commit.task,
+        before.epoch,
+        before.incarnation,
+        before.generation,
+        str(before.status),
+        before.seq,
+        before.event_seq,
+    )
+    if _only_advances(before, after):
+        return _ADVANCE_TASK, (after.seq, after.event_seq, after.updated_at, *fence)
+    return _UPDATE_TASK, after + fence
+
+
+def _only_advances(before: Progress, after: Progress) -> bool:
+    """Whether nothing but the numbers and the time of the change differ."""
+    return (
+        before[:_SEQ] == after[:_SEQ]
+        and before[_CRASHES:_UPDATED_AT] == after[_CRASHES:_UPDATED_AT]
+        and before[_UPDATED_AT + 1 :] == after[_UPDATED_AT + 1 :]
+    )
+
+
+def _reset(connection: sqlite3.Connection, resets: Sequence[StepReset]) -> None:
+    connection.executemany(
+        _RESET_STEP, [(reset.deaths_seen, reset.task, reset.identity) for reset in resets]
+    )
+
+
+def _write_others(connection: sqlite3.Connection, commit: Commit) -> None:
+    """Write what few commits have: changes of `run`, snapshots, effects."""
+    if commit.runs:
+        connection.executemany(_INSERT_RUN, commit.runs)
+    for snapshot in commit.snapshots:
+        connection.execute(_UPSERT_SNAPSHOT, snapshot)
+        connection.execute(
+            _DELETE_SNAPSHOTS, (snapshot.task, snapshot.seq, commit.after.chapter_seq)
+        )
+    if commit.effects:
+        _fenced(connection, _UPSERT_EFFECT, commit.effects)
+
+
+def _write_receipt(connection: sqlite3.Connection, effect: EffectRow) -> None:
+    parameters = (
+        effect.state,
+        effect.value,
+        effect.error,
+        effect.decided_by,
+        effect.ended_at,
+        effect.operation,
+        effect.epoch,
+    )
+    _fenced(connection, _RECEIPT, [parameters])
+
+
+def _fenced(
+    connection: sqlite3.Connection, statement: str, rows: Sequence[tuple[Any, ...]]
+) -> None:
+    """Execute a statement for each of `rows`, each of which must change exactly one row."""
+    if connection.executemany(statement, rows).rowcount != len(rows):
+        raise FenceError

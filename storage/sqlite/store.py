@@ -1,0 +1,139 @@
+"""A store in a SQLite file."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from everstep.storage.clock import Clock
+from everstep.storage.errors import StoreError
+from everstep.storage.sqlite import opening
+from everstep.storage.sqlite.base import SqlStore
+from everstep.storage.sqlite.epoch import Opening, take_over
+from everstep.storage.sqlite.executor import Prepare, ThreadExecutor
+from everstep.storage.sqlite.lock import LockFile
+from everstep.storage.sqlite.reader import Reader
+from everstep.storage.sqlite.schema import migrate
+from everstep.storage.sqlite.thread import ConnectionThread, to_the_end
+from everstep.storage.sqlite.trouble import alarm_of
+from everstep.storage.sqlite.wal import WalLimit, truncate
+from everstep.storage.sqlite.writer import Writer
+
+__all__ = ["Durability", "SqliteStore"]
+
+Durability = Literal["full", "normal"]
+"""What a power cut may take: nothing that was acknowledged, or the newest of it."""
+
+
+class SqliteStore(SqlStore):
+    """A store in a SQLite file, owned by this process while it is open.
+
+    `durability` is "full" (what was acknowledged survives a power cut) or "normal" (a power cut
+    can lose the newest of it; the death of the process cannot). `wait` is how many seconds to wait
+    for a file that is in use. After `store_patience` seconds in which it could not commit, the
+    store gives up with StoreFailed. After `close` it can be opened again, under a new epoch.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        clock: Clock,
+        durability: Durability = "full",
+        wait: float = 0,
+        store_patience: float = 60,
+        allow_network_fs: bool = False,
+    ) -> None:
+        super().__init__(os.fspath(path), clock=clock, store_patience=store_patience)
+        self._durability = durability
+        self._wait = wait
+        self._allow_network_fs = allow_network_fs
+        self._lock: LockFile | None = None
+        self._executor: ThreadExecutor | None = None
+
+    async def open(self) -> None:
+        """Own the file under a new epoch; it is created when there is none.
+
+        When it fails or is cancelled, nothing stays open and the file is not owned; a file that
+        is refused is unchanged. Raises StoreInUse, StoreMissing, StoreReadOnly, StoreUnreadable,
+        ForeignStore, StoreTooNew, NetworkFilesystem, or StoreError for what has no name.
+        """
+        file = opening.resolve(self._path)
+        opening.check_place(file, self._allow_network_fs)
+        lock = await LockFile.acquire(file, self._clock, self._wait)
+        owned = asyncio.create_task(self._open(file, lock))
+        try:
+            await to_the_end(owned)
+        except asyncio.CancelledError:
+            await self.close()
+            raise
+
+    async def _open(self, file: Path, lock: LockFile) -> None:
+        """Open a file whose lock is held; on any error all is closed and the lock let go."""
+        writing = ThreadExecutor(opening.uri_of(file, "rw"), self._prepare_writer(file, lock))
+        reading = ThreadExecutor(opening.uri_of(file, "ro"), _prepare_reader)
+        try:
+            await _check_or_create(file)
+            lock.adopt(file)
+            await writing.open()
+            taken = await writing.run(self._take_over)
+            await reading.open()
+        except BaseException as error:
+            await reading.close()
+            await writing.close()
+            lock.release()
+            if isinstance(error, sqlite3.Error):
+                raise StoreError(self._path, alarm_of(error).what) from error
+            raise
+        self._lock, self._executor = lock, writing
+        self._orderly_epoch = lock.orderly_epoch
+        self._start(taken, writing, reading, WalLimit(file))
+
+    def _prepare_writer(self, file: Path, lock: LockFile) -> Prepare:
+        def prepare(connection: sqlite3.Connection) -> None:
+            if not lock.holds(file):
+                raise sqlite3.OperationalError(f"{file} is not the file that was opened")
+            opening.set_pragmas(connection, self._durability)
+
+        return prepare
+
+    def _take_over(self, connection: sqlite3.Connection) -> Opening:
+        migrate(connection)
+        return take_over(connection, self._clock)
+
+    async def _disconnect(self, writer: Writer, reader: Reader) -> None:
+        lock, executor = self._lock, self._executor
+        if lock is None or executor is None:
+            return
+        try:
+            if writer.failed:
+                lock.note_orderly(self.epoch)
+            await reader.close()
+            await executor.close(truncate)
+        finally:
+            lock.release()
+            self._lock = self._executor = None
+
+
+async def _check_or_create(file: Path) -> None:
+    """Check a file that exists; otherwise let SQLite create an empty one."""
+    opening.check_links(file)
+    size = opening.size_of(file)
+    if size == 0:
+        return
+    connection = await ConnectionThread.open(opening.uri_of(file, "ro" if size else "rwc"))
+    try:
+        if size:
+            await connection.run(partial(opening.check_contents, path=file))
+    finally:
+        await connection.close()
+
+
+def _prepare_reader(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA busy_timeout = 5000")
+    connection.execute("PRAGMA temp_store = memory")
+    connection.execute("PRAGMA query_only = 1")

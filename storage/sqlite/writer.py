@@ -1,0 +1,220 @@
+"""The writing side of a store: group commit.
+
+One task owns the one connection that writes. It takes what has queued up, writes it in one
+transaction as soon as the one before is done, and settles everyone in it. There is no window:
+a slow disk makes batches by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextvars import Context
+from functools import partial
+
+from everstep.storage.clock import Clock
+from everstep.storage.errors import Refused, StoreClosed, StoreFailed
+from everstep.storage.interface import Alarm, Draft, Refusal
+from everstep.storage.sqlite.batch import Batch, write_batch, write_unless_committed
+from everstep.storage.sqlite.executor import Executor
+from everstep.storage.sqlite.statements import Write
+from everstep.storage.sqlite.thread import to_the_end
+from everstep.storage.sqlite.trouble import Pauses, alarm_of
+
+__all__ = ["AfterBatch", "Writer"]
+
+MOST_WRITES = 512
+MOST_BYTES = 4_000_000
+
+AfterBatch = Callable[[sqlite3.Connection], None]
+"""Called in the writing thread after each batch that was committed."""
+
+
+class Writer:
+    """Owns the writing connection. Belongs to one event loop."""
+
+    def __init__(
+        self,
+        path: str,
+        executor: Executor,
+        *,
+        epoch: int,
+        clock: Clock,
+        patience: float,
+        after_batch: AfterBatch,
+        listeners: Sequence[Callable[[Alarm | None], None]],
+    ) -> None:
+        self._path = path
+        self._executor = executor
+        self._epoch = epoch
+        self._clock = clock
+        self._patience = patience
+        self._after_batch = after_batch
+        self._number = 0
+        self._queue: deque[Draft] = deque()
+        self._more = asyncio.Event()
+        self._calm = asyncio.Event()
+        self._calm.set()
+        self._closing = False
+        self._listeners = listeners
+        self.trouble: Alarm | None = None
+        self.failed = False
+        self._loop = asyncio.get_running_loop()
+        self._task = self._loop.create_task(self._work(), name="everstep writer", context=Context())
+
+    # --- called by the store --------------------------------------------------------------
+
+    def submit(self, draft: Draft) -> None:
+        """Queue a draft for the next batch. Raises StoreFailed, StoreClosed."""
+        if self.failed:
+            raise self._failure()
+        if self._closing:
+            raise StoreClosed(self._path, "it is closing, or its event loop is ending")
+        self._queue.append(draft)
+        self._more.set()
+
+    async def ready(self) -> None:
+        """Return when nothing keeps the store from committing. Raises StoreFailed."""
+        await self._calm.wait()
+        if self.failed:
+            raise self._failure()
+
+    async def close(self) -> None:
+        """Write what was submitted; settle it all, in the worst case with StoreFailed.
+
+        The connection stays open. A cancelled caller is only held up until that is done.
+        """
+        self._closing = True
+        self._more.set()
+        await to_the_end(self._task)
+
+    # --- the task -------------------------------------------------------------------------
+
+    async def _work(self) -> None:
+        """Write batches until closed. Cancelled, which only the end of the loop does: closes."""
+        while not self._closing:
+            try:
+                await self._more.wait()
+            except asyncio.CancelledError:
+                self._closing = True
+            self._more.clear()
+            while self._queue and not self.failed:
+                drafts, writes = self._seal()
+                if writes:
+                    self._settle(drafts, await self._commit(writes))
+            while self._queue:
+                self._settle_one(self._queue.popleft(), self._failure())
+
+    def _seal(self) -> tuple[list[Draft], list[Write]]:
+        """Take a batch from the queue, up to the cap."""
+        drafts: list[Draft] = []
+        writes: list[Write] = []
+        size = 0
+        queue = self._queue
+        while queue and len(writes) < MOST_WRITES and size < MOST_BYTES:
+            draft = queue.popleft()
+            try:
+                write = draft.seal()
+            except Exception as error:  # noqa: BLE001  the writer must outlive any draft
+                self._report(draft, error)
+                self._settle_one(draft, Refused("?", f"it could not be sealed: {error!r}"))
+                continue
+            if write is None:
+                self._settle_one(draft, None)
+                continue
+            drafts.append(draft)
+            writes.append(write)
+            size += write.size
+        return drafts, writes
+
+    async def _commit(self, writes: Sequence[Write]) -> Sequence[Refusal | None]:
+        """What became of each write, once that is known."""
+        self._number += 1
+        batch = Batch(self._epoch, self._number, writes)
+        try:
+            await self._executor.run(partial(self._write, write_batch, batch))
+        except asyncio.CancelledError:
+            self._closing = True
+            return await self._find_out(batch, patience=0)
+        except Exception as error:  # noqa: BLE001  any of them leaves the outcome unknown
+            self._begin_trouble(error)
+            return await self._find_out(batch, self._patience)
+        return batch.refusals
+
+    def _write(
+        self,
+        write: Callable[[sqlite3.Connection, Batch], None],
+        batch: Batch,
+        connection: sqlite3.Connection,
+    ) -> None:
+        """Write a batch, and what is to be done after each. Called in the writing thread."""
+        write(connection, batch)
+        self._after_batch(connection)
+
+    async def _find_out(self, batch: Batch, patience: float) -> Sequence[Refusal | None]:
+        """Read whether a batch was committed, and write it again if not, until patience is over."""
+        again = partial(self._write, write_unless_committed, batch)
+        pauses = Pauses(self._clock, patience)
+        while True:
+            try:
+                if not await pauses.next():
+                    break
+                await self._executor.reopen()
+                await self._executor.run(again)
+            except asyncio.CancelledError:
+                self._closing = True
+                pauses.end()
+            except Exception as error:  # noqa: BLE001  any of them leaves the outcome unknown
+                self._change_trouble(error)
+            else:
+                self._end_trouble()
+                return batch.refusals
+        self.failed = True
+        self._calm.set()
+        return [self._failure()] * len(batch.writes)
+
+    # --- trouble --------------------------------------------------------------------------
+
+    def _begin_trouble(self, error: Exception) -> None:
+        self._calm.clear()
+        self._change_trouble(error)
+        self._tell(self.trouble)
+
+    def _change_trouble(self, error: Exception) -> None:
+        self.trouble = alarm_of(error)
+
+    def _end_trouble(self) -> None:
+        if self.trouble is not None:
+            self.trouble = None
+            self._calm.set()
+            self._tell(None)
+
+    def _tell(self, alarm: Alarm | None) -> None:
+        for listener in self._listeners:
+            try:
+                listener(alarm)
+            except Exception as error:  # noqa: BLE001  the writer must outlive any listener
+                self._report(listener, error)
+
+    def _failure(self) -> StoreFailed:
+        what = self.trouble.what if self.trouble else "its event loop ended during a commit"
+        return StoreFailed(self._path, what)
+
+    # --- drafts ---------------------------------------------------------------------------
+
+    def _settle(self, drafts: Sequence[Draft], refusals: Sequence[Refusal | None]) -> None:
+        for draft, refusal in zip(drafts, refusals, strict=True):
+            self._settle_one(draft, refusal)
+
+    def _settle_one(self, draft: Draft, refusal: Refusal | None) -> None:
+        try:
+            draft.settle(refusal)
+        except Exception as error:  # noqa: BLE001  the writer must outlive any draft
+            self._report(draft, error)
+
+    def _report(self, culprit: object, error: Exception) -> None:
+        self._loop.call_exception_handler(
+            {"message": f"called by the store, this failed: {culprit!r}", "exception": error}
+        )
