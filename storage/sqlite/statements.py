@@ -8,7 +8,7 @@ whoever is guilty is found by writing one commit at a time.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from everstep.storage.records import (
@@ -23,6 +23,7 @@ from everstep.storage.records import (
     StepReset,
     StepRow,
 )
+from everstep.storage.sqlite.steps import step_write
 
 __all__ = ["FenceError", "Write", "write"]
 
@@ -75,13 +76,6 @@ _RESET_STEP = """
         due_at = NULL, due_boot = NULL, due_delay = NULL, attempts = 0, open = 0,
         deaths_seen = ?
     WHERE task = ? AND identity = ? AND outcome IS NOT 'completed'
-"""
-
-_UPSERT_STEP = f"""
-    INSERT INTO step ({_names(*StepRow._fields)}) VALUES ({_marks(*StepRow._fields)})
-    ON CONFLICT (task, identity) DO UPDATE
-    SET {_excluded(*StepRow._fields[2:])}
-    WHERE step.outcome IS NULL AND step.serial <= excluded.serial
 """
 
 _INSERT_RUN = f"""
@@ -145,23 +139,21 @@ def _write_commits(connection: sqlite3.Connection, commits: Sequence[Commit]) ->
         events += commit.events
         if commit.resets or commit.runs or commit.snapshots or commit.effects:
             others.append(commit)
-    _write_tasks(connection, commits)
+    _in_runs(connection, map(_task_write, commits))
     for commit in others[:1]:
         _reset(connection, commit.resets)
-    if steps:
-        _fenced(connection, _UPSERT_STEP, steps)
+    _in_runs(connection, map(step_write, steps))
     for commit in others:
         _write_others(connection, commit)
     if events:
         connection.executemany(_INSERT_EVENT, events)
 
 
-def _write_tasks(connection: sqlite3.Connection, commits: Sequence[Commit]) -> None:
-    """Insert and update the tasks' rows, in order; neighbours with one statement go together."""
+def _in_runs(connection: sqlite3.Connection, writes: Iterable[tuple[str, tuple[Any, ...]]]) -> None:
+    """Execute fenced statements in order; neighbours with the same statement go together."""
     statement = ""
     run: list[tuple[Any, ...]] = []
-    for commit in commits:
-        wanted, parameters = _task_write(commit)
+    for wanted, parameters in writes:
         if wanted is not statement:
             if run:
                 _fenced(connection, statement, run)
