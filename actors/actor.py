@@ -1,0 +1,268 @@
+"""`Actor`: the class whose fields are the state of a task and whose steps are its work."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Coroutine, Generator, Iterator
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
+
+from .errors import BadActor, NoRuntime
+from .log import Log
+from .values import CONFIG
+from .written import check_class, check_settings, steps_written
+
+if TYPE_CHECKING:
+    from .ctx import Ctx
+    from .definition import StepDefinition
+    from .state import View
+
+__all__ = [
+    "Actor",
+    "Anchor",
+    "actor_name",
+    "actor_version",
+    "all_actors",
+    "check_plan",
+    "fill",
+    "is_flow",
+    "steps_of",
+]
+
+
+class Anchor(Protocol):
+    """What runs a view of an actor: asked for `ctx`, and for each call of a step."""
+
+    @property
+    def ctx(self) -> Ctx: ...
+
+    def call(
+        self,
+        view: Actor,
+        definition: StepDefinition,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Coroutine[Any, Any, Any]: ...
+
+
+class Actor(BaseModel):
+    """A durable task: the fields are its state, the `@step` methods its work.
+
+    With `async def run(self)` it is a flow, without it a plan: its steps run as they are written.
+    `class Report(Actor, name="report", version=2)` sets the name and the version under which its
+    tasks are stored; the name is that of the class where none is given.
+
+    Fields are validated when a step has ended, not when they are assigned, each by itself.
+    Private attributes and cached properties belong to one life of the actor in memory: all its
+    steps share them, they are not stored, and `model_post_init` makes them anew at each load;
+    what it does to fields counts at the start alone.
+    """
+
+    __slots__ = ("__everstep__",)
+    if TYPE_CHECKING:
+        __everstep__: View
+
+    model_config = ConfigDict(extra="forbid", **CONFIG)
+
+    __actor_name__: ClassVar[str] = "Actor"
+    __actor_version__: ClassVar[int] = 1
+    __actor_steps__: ClassVar[dict[str, StepDefinition]] = {}
+
+    def __init_subclass__(
+        cls, *, name: str | None = None, version: int = 1, **settings: Any
+    ) -> None:
+        super().__init_subclass__(**settings)
+        check_class(cls, Actor, name, version)
+        cls.__actor_name__ = cls.__name__ if name is None else name
+        cls.__actor_version__ = version
+
+    @classmethod
+    def __pydantic_init_subclass__(
+        cls, *, name: str | None = None, version: int = 1, **settings: Any
+    ) -> None:
+        super().__pydantic_init_subclass__(**settings)
+        check_settings(cls)
+        cls.__actor_steps__ = steps_written(cls)
+        share_cached_properties(cls)
+        if not _is_generic(cls):
+            for definition in cls.__actor_steps__.values():
+                definition.check_output(cls)
+
+    @property
+    def ctx(self) -> Ctx:
+        """What the actor can ask of the runtime. Raises NoRuntime where none runs it."""
+        try:
+            view = self.__everstep__
+        except AttributeError:
+            raise NoRuntime(type(self).__name__) from None
+        return view.anchor.ctx
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "__everstep__":
+                raise AttributeError(name)
+            try:
+                view = self.__everstep__
+            except AttributeError:
+                return super().__getattr__(name)
+            if name in view.schema.every_name:
+                value = self.__dict__[name] = view.read(name)
+                return value
+            return super().__getattr__(name)
+
+    def __delattr__(self, name: str) -> None:
+        if name in type(self).model_fields:
+            raise AttributeError(
+                f"the field {name!r} of {type(self).__name__} cannot be deleted: "
+                f"it is state; set it, self.{name} = …"
+            )
+        super().__delattr__(name)
+
+    # pydantic reads `__dict__`, in which a view of a running actor has only what was touched
+
+    @model_serializer(mode="wrap")
+    def _fill_and_serialize(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fill(self)
+        written: dict[str, Any] = handler(self)
+        return written
+
+    def __eq__(self, other: object) -> bool:
+        fill(self)
+        if isinstance(other, Actor):
+            fill(other)
+        return super().__eq__(other)
+
+    __hash__ = None  # type: ignore[assignment]  # its state changes
+
+    def __iter__(self) -> Generator[tuple[str, Any], None, None]:
+        fill(self)
+        yield from super().__iter__()
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        fill(self)
+        yield from super().__repr_args__()
+
+    def __copy__(self) -> Any:
+        fill(self)
+        copied = super().__copy__()
+        for name, value in copied.__dict__.items():
+            if isinstance(value, Log):
+                copied.__dict__[name] = Log(value)
+        return copied
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Any:
+        fill(self)
+        return super().__deepcopy__(memo)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if view_of(self) is not None:
+            raise TypeError(
+                f"{type(self).__name__} is being run by a runtime and cannot be pickled; "
+                "pickle self.model_copy(), or what the other side needs"
+            )
+        return super().__reduce_ex__(protocol)
+
+
+def view_of(actor: Actor) -> View | None:
+    """What ties an actor to the runtime that runs it."""
+    try:
+        return actor.__everstep__
+    except AttributeError:
+        return None
+
+
+def fill(actor: Actor) -> None:
+    """Decode every field of a view that has not been touched yet."""
+    view = view_of(actor)
+    if view is not None:
+        present = actor.__dict__
+        for name in view.schema.names:
+            if name not in present:
+                present[name] = view.read(name)
+
+
+def actor_name(cls: type[Actor]) -> str:
+    """The name under which tasks of this class are stored."""
+    return cls.__actor_name__
+
+
+def actor_version(cls: type[Actor]) -> int:
+    """The version of the state that this class writes."""
+    return cls.__actor_version__
+
+
+def steps_of(cls: type[Actor]) -> dict[str, StepDefinition]:
+    """The steps by name, in the order of a plan: as written, bases first, overrides in place."""
+    return dict(cls.__actor_steps__)
+
+
+def is_flow(cls: type[Actor]) -> bool:
+    """Whether it has a `run` of its own; else it is a plan (or a server)."""
+    return callable(getattr(cls, "run", None))
+
+
+def check_plan(cls: type[Actor]) -> None:
+    """Refuse a class that cannot be started as a plan: BadActor, with the line to write."""
+    if is_flow(cls):
+        return
+    name = cls.__name__
+    if not cls.__actor_steps__:
+        raise BadActor(f"the actor {name}", "it has neither steps nor run", "@step over a method")
+    for definition in cls.__actor_steps__.values():
+        if definition.needs_arguments:
+            raise BadActor(
+                f"the step {definition.name} of {name}",
+                "a plan calls its steps without arguments, and it needs some",
+                f"async def run(self): …, which calls self.{definition.name}(…), "
+                "or give the parameters defaults",
+            )
+
+
+def all_actors() -> list[type[Actor]]:
+    """Every class of actor that exists now and can be started."""
+    found: dict[type[Actor], None] = {}
+    waiting: list[type[Actor]] = list(Actor.__subclasses__())
+    while waiting:
+        cls = waiting.pop(0)
+        waiting.extend(cls.__subclasses__())
+        if "__everstep_closed__" in vars(cls) or _is_generic(cls) or inspect.isabstract(cls):
+            continue
+        found[cls] = None
+    return list(found)
+
+
+def _is_generic(cls: type[Actor]) -> bool:
+    facts = cls.__pydantic_generic_metadata__
+    return bool(facts["parameters"]) or facts["origin"] is not None
+
+
+class SharedProperty(functools.cached_property[Any]):
+    """A cached property whose value all views of one life of an actor share."""
+
+    def __get__(self, instance: Any, owner: type[Any] | None = None) -> Any:
+        view = None if instance is None else view_of(instance)
+        if view is None or self.attrname is None:
+            return super().__get__(instance, owner)
+        name, shared, own = self.attrname, view.family, instance.__dict__
+        if name in own:  # assigned to this view
+            shared[name] = own.pop(name)
+        if name not in shared:
+            shared[name] = self.func(instance)
+        return shared[name]
+
+
+def share_cached_properties(cls: type[Actor]) -> None:
+    """Make the cached properties that `cls` has, its own and those of mixins, shared ones."""
+    for base in cls.__mro__:
+        for name, value in list(vars(base).items()):
+            if not isinstance(value, functools.cached_property) or isinstance(
+                value, SharedProperty
+            ):
+                continue
+            if getattr(cls, name, None) is value or name in vars(cls):
+                shared = SharedProperty(value.func)
+                shared.__set_name__(cls, name)
+                setattr(cls, name, shared)

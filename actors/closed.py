@@ -1,0 +1,55 @@
+"""The twin of a class of actor, to which a view is switched when its attempt has ended."""
+
+from __future__ import annotations
+
+from abc import ABCMeta
+from typing import TYPE_CHECKING, Any
+
+from ..storage.errors import StaleAttempt
+
+if TYPE_CHECKING:
+    from .actor import Actor, Anchor
+
+__all__ = ["closed_twin", "stale"]
+
+_DETAIL = "its attempt has ended: nothing can be read from it or written to it"
+
+
+def stale(anchor: Anchor, what: str) -> StaleAttempt:
+    """The error of using something of an attempt that has ended."""
+    return StaleAttempt(anchor.ctx.task_id, f"{what}: {_DETAIL}")
+
+
+def closed_twin(cls: type[Actor]) -> type[Actor]:
+    """The class of closed views of `cls`, made once."""
+    found: type[Actor] | None = vars(cls).get("__everstep_twin__")
+    if found is None:
+        found = _make_twin(cls)
+        type.__setattr__(cls, "__everstep_twin__", found)
+    return found
+
+
+def _make_twin(cls: type[Actor]) -> type[Actor]:
+    view_in = cls.__everstep__.__get__  # the slot
+
+    def refuse(self: Any, name: str, *_: Any) -> Any:
+        if name == "__class__":
+            return type(self)
+        raise stale(view_in(self).anchor, f"{cls.__name__}.{name}")
+
+    def shown(self: Any) -> str:
+        return f"<{cls.__name__}, a view whose attempt has ended>"
+
+    namespace: dict[str, Any] = {
+        "__slots__": (),
+        "__module__": cls.__module__,
+        "__qualname__": cls.__qualname__,
+        "__everstep_closed__": True,
+        "__getattribute__": refuse,
+        "__setattr__": refuse,
+        "__delattr__": refuse,
+        "__repr__": shown,
+        "__str__": shown,
+    }
+    twin: Any = ABCMeta.__new__(type(cls), cls.__name__, (cls,), namespace)
+    return twin  # type: ignore[no-any-return]  # made by hand, past pydantic's metaclass

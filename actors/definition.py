@@ -1,0 +1,213 @@
+"""What is known about a step before it is called: one definition per decorated function."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import types
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from .annotations import NOT_RESOLVED, Names, return_annotation
+from .digest import Parameters, digest, key_text
+from .errors import BadActor, BadCall
+from .values import DEFAULT_LIMITS, NotDefinedYet, ValueCodec
+
+if TYPE_CHECKING:
+    from .retry import Retry
+
+__all__ = ["StepDefinition", "StepOptions", "function_step"]
+
+
+@dataclass(frozen=True, slots=True)
+class StepOptions:
+    """How the attempts of a step are run. Times are in seconds."""
+
+    retry: Retry | None = None
+    timeout: float | None = None
+    heartbeat: float | None = None
+    key: str | Callable[..., object] | None = None
+    lazy: bool = False
+    thread: bool = False
+
+
+DEFAULT_OPTIONS: Final = StepOptions()
+
+
+class StepDefinition:
+    """One step: its name, function and options. Immutable; what it derives is derived once.
+
+    A step of an actor is defined by a method, whose first parameter is the actor. The return
+    annotation is resolved when `output` is first asked for, so it may name classes that are
+    defined later. Where it depends on the class (`Self`, a type variable of a generic actor),
+    `of` gives the definition for one class.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_names",
+        "_output",
+        "_owner",
+        "_per_class",
+        "function",
+        "method",
+        "name",
+        "options",
+        "parameters",
+        "sync",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        options: StepOptions = DEFAULT_OPTIONS,
+        *,
+        method: bool = True,
+        names: Names | None = None,
+        owner: type | None = None,
+    ) -> None:
+        self.name = name
+        self.function = function
+        self.options = options
+        self.method = method
+        self.sync = not is_async(function)
+        self.parameters = Parameters.of(function, skip=1 if method else 0)
+        self._names: Names = {} if names is None else names
+        self._owner = owner
+        self._output: ValueCodec | None = None
+        self._per_class: weakref.WeakKeyDictionary[type, StepDefinition] | None = None
+
+    def __repr__(self) -> str:
+        return f"<step {self.name}>"
+
+    @property
+    def needs_arguments(self) -> bool:
+        """Whether a call without arguments is a TypeError."""
+        return self.parameters.required > 0
+
+    @property
+    def output(self) -> ValueCodec:
+        """The codec of what the step returns. Raises BadActor where that cannot be stored."""
+        if self._output is None:
+            self._output = self._resolve(self._owner)
+        return self._output
+
+    def of(self, actor: type) -> StepDefinition:
+        """This definition as it stands in the class `actor`: itself, unless its output differs."""
+        if self._per_class is None:
+            if self._output is not None:
+                return self
+            return self._settle(actor)
+        found = self._per_class.get(actor)
+        return self._settle(actor) if found is None else found
+
+    def check_output(self, actor: type) -> None:
+        """Refuse a return annotation that can be resolved by now and cannot be stored (BadActor)."""
+        annotation, _ = return_annotation(self.function, actor, self._names)
+        if annotation is not NOT_RESOLVED:
+            with contextlib.suppress(NotDefinedYet):
+                _codec(self.name, annotation)
+
+    def key_of(self, view: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        """The key of this call, "" where the step has none. Raises BadCall for an unusable one."""
+        key = self.options.key
+        if key is None:
+            return ""
+        value = key(*args, **kwargs) if callable(key) else self.parameters.value(key, args, kwargs)
+        return key_text(self.name, value)
+
+    def digest_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, str]:
+        """A digest of the arguments that is the same in every process, and a preview of them.
+
+        Arguments that do not fit the signature are a TypeError, as at any call.
+        """
+        return digest(self.parameters.bind(self.name, args, kwargs), DEFAULT_LIMITS)
+
+    def key_example(self) -> str | None:
+        """The parameter to name in `key=`, for messages."""
+        return self.parameters.names[0] if self.parameters.names else None
+
+    def _settle(self, actor: type) -> StepDefinition:
+        annotation, per_class = return_annotation(self.function, actor, self._names)
+        if not per_class and annotation is not NOT_RESOLVED:
+            self._output = _codec(self.name, annotation)
+            return self
+        if self._per_class is None:
+            self._per_class = weakref.WeakKeyDictionary()
+        own = StepDefinition(
+            self.name,
+            self.function,
+            self.options,
+            method=self.method,
+            names=self._names,
+            owner=actor,
+        )
+        own._output = own._resolve(actor)
+        self._per_class[actor] = own
+        return own
+
+    def _resolve(self, actor: type | None) -> ValueCodec:
+        annotation, _ = return_annotation(self.function, actor, self._names)
+        if annotation is NOT_RESOLVED:
+            raise BadActor(
+                f"the step {self.name}",
+                f"its return annotation {self.function.__annotations__['return']!r} names "
+                "something that does not exist where the step is defined",
+                "an annotation whose names can be imported from the step's module",
+            )
+        return _codec(self.name, annotation)
+
+
+def _codec(step: str, annotation: Any) -> ValueCodec:
+    codec = ValueCodec.of(annotation)
+    if codec.refusal is not None:
+        raise BadActor(
+            f"the step {step}",
+            f"what it returns cannot be stored: {codec.refusal}",
+            "a return annotation that pydantic writes as JSON",
+        )
+    return codec
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    """Whether a call returns an awaitable, as far as can be known without calling."""
+    bare = function
+    while isinstance(bare, functools.partial):
+        bare = bare.func
+    if not isinstance(bare, types.FunctionType | types.MethodType | type):
+        bare = getattr(type(bare), "__call__", bare)  # noqa: B004  (what a call of it runs)
+    return inspect.iscoroutinefunction(bare) or inspect.iscoroutinefunction(inspect.unwrap(bare))
+
+
+_function_steps: weakref.WeakKeyDictionary[
+    Callable[..., Any], dict[str | None, StepDefinition]
+] = weakref.WeakKeyDictionary()
+
+
+def function_step(fn: Callable[..., Any], name: str | None = None) -> StepDefinition:
+    """The definition of a step that is any callable, for `ctx.step(fn, …)`."""
+    if not callable(fn):
+        raise BadCall("fn", fn, "it cannot be called", "ctx.step(function, *arguments)")
+    if not isinstance(fn, types.FunctionType):
+        return _define(fn, name)
+    known = _function_steps.setdefault(fn, {})
+    if name not in known:
+        if len(known) > 100:  # names made up per call must not pile up
+            return _define(fn, name)
+        known[name] = _define(fn, name)
+    return known[name]
+
+
+def _define(fn: Callable[..., Any], name: str | None) -> StepDefinition:
+    return StepDefinition(name or _name_of(fn), fn, method=False)
+
+
+def _name_of(fn: Callable[..., Any]) -> str:
+    bare = fn
+    while isinstance(bare, functools.partial):
+        bare = bare.func
+    return getattr(bare, "__name__", type(bare).__name__)

@@ -1,0 +1,299 @@
+"""The fields of one class of actor: how each is written, read, and given a default."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from json.decoder import JSONDecoder
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import ValidationError
+from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
+
+from .actor import actor_name, actor_version
+from .digest import exact_digest
+from .errors import BadActor, PayloadTooLarge, StateUnreadable
+from .fields import codecs_of
+from .log import Backing, LogField
+from .shapes import IMMUTABLE
+from .upcast import lift, upcasts_of
+from .values import DEFAULT_LIMITS, Limits
+
+if TYPE_CHECKING:
+    from .actor import Actor
+
+__all__ = ["Cell", "Frame", "Schema", "join", "join_items", "split", "split_items"]
+
+UNSHARED: Final = object()
+
+
+class Cell:
+    """One committed value of a field. Immutable: another value is another cell."""
+
+    __slots__ = ("data", "owner", "shared")
+
+    def __init__(self, data: bytes, value: Any, owner: str) -> None:
+        """`owner` is who wrote it, for messages. The value is kept where it is immutable."""
+        self.data = data
+        self.owner = owner
+        immutable = type(value) in IMMUTABLE
+        self.shared = value if immutable else UNSHARED
+
+    def __repr__(self) -> str:
+        return f"<cell of {self.owner}: {self.data[:80]!r}>"
+
+
+class Frame:
+    """What a view of an actor stands on: the committed value of each field, and the logs."""
+
+    __slots__ = ("cells", "logs", "shared", "size")
+
+    def __init__(
+        self,
+        cells: dict[str, Cell],
+        logs: dict[str, Backing],
+        shared: dict[str, Any],
+        size: int,
+    ) -> None:
+        self.cells = cells
+        self.logs = logs
+        self.shared = shared
+        """The values of those fields that are immutable."""
+        self.size = size
+
+    def copy(self) -> Frame:
+        """A frame of its own on the same cells and logs."""
+        return Frame(self.cells.copy(), self.logs.copy(), self.shared.copy(), self.size)
+
+    def put(self, name: str, cell: Cell) -> None:
+        """Replace the value of one field."""
+        before = self.cells.get(name)
+        self.cells[name] = cell
+        self.size += len(cell.data) - (len(before.data) if before is not None else 0)
+        if cell.shared is not UNSHARED:
+            self.shared[name] = cell.shared
+        else:
+            self.shared.pop(name, None)
+
+
+class Schema:
+    """The fields of one concrete class of actor."""
+
+    __slots__ = (
+        "actor",
+        "actor_name",
+        "every_name",
+        "fields",
+        "log_fields",
+        "logs",
+        "names",
+        "upcasts",
+        "version",
+    )
+
+    def __init__(self, actor: type[Actor]) -> None:
+        _complete(actor)
+        self.actor = actor
+        self.actor_name = actor_name(actor)
+        self.version = actor_version(actor)
+        self.names: tuple[str, ...] = tuple(actor.model_fields)
+        self.every_name = set(self.names)
+        """Shared by all views as the set of fields that are set; nobody takes one out."""
+        self.fields, items = codecs_of(actor)
+        self.log_fields = {
+            name: LogField(self.actor_name, name, codec) for name, codec in items.items()
+        }
+        self.logs = frozenset(items)
+        self.upcasts = upcasts_of(actor, actor.__name__, self.version)
+
+    @classmethod
+    def of(cls, actor: type[Actor]) -> Schema:
+        """The schema of a class, made once. Raises BadActor for a field that cannot be stored."""
+        found: Schema | None = vars(actor).get("__everstep_schema__")
+        if found is None:
+            found = cls(actor)
+            type.__setattr__(actor, "__everstep_schema__", found)
+        return found
+
+    def where(self, name: str) -> str:
+        """A field, for messages."""
+        return f"the field {name!r} of {self.actor_name}"
+
+    def dump(
+        self, actor: Actor, limits: Limits = DEFAULT_LIMITS
+    ) -> tuple[dict[str, bytes], dict[str, list[bytes]]]:
+        """All fields, and the items of Logs, of an actor that is to be started.
+
+        Raises pydantic's ValidationError, NotSerializable and PayloadTooLarge.
+        """
+        fields = {
+            name: self._encode(name, getattr(actor, name), limits) for name in self.fields
+        }
+        logs = {
+            name: [field.item(value, limits).data for value in getattr(actor, name)]
+            for name, field in self.log_fields.items()
+        }
+        self.check_size(sum(map(len, fields.values())), limits)
+        return fields, logs
+
+    def given(self, actor: Actor) -> str:
+        """A digest of the fields that the caller has set: equal for equal ones, in any process."""
+        named = (name for name in self.names if name in actor.model_fields_set)
+        return exact_digest({name: self._plain(name, getattr(actor, name)) for name in named})
+
+    def frame(
+        self, fields: Mapping[str, bytes], limits: Limits = DEFAULT_LIMITS, version: int | None = None
+    ) -> Frame:
+        """The frame that stored state makes; a field that it lacks gets its default.
+
+        `version` is that of the stored state, which is lifted where it is older than the class.
+        Raises StateUnreadable. Logs are empty.
+        """
+        present = self.lift(fields, self.version if version is None else version)
+        for name in present.keys() - self.fields.keys():
+            raise self._unknown(name, "field")
+        cells = {
+            name: self.cell(name, present[name], "the start")
+            if name in present
+            else self._default(name, limits)
+            for name in self.fields
+        }
+        shared = {
+            name: cell.shared for name, cell in cells.items() if cell.shared is not UNSHARED
+        }
+        size = sum(len(cell.data) for cell in cells.values())
+        return Frame(cells, {name: Backing() for name in self.log_fields}, shared, size)
+
+    def lift(self, fields: Mapping[str, bytes], version: int) -> dict[str, bytes]:
+        """Stored fields of an older version in the form of this one. Raises StateUnreadable."""
+        if version == self.version:
+            return dict(fields)
+        return lift(fields, version, self.actor_name, self.version, self.upcasts)
+
+    def cell(self, name: str, data: bytes, owner: str) -> Cell:
+        """A recorded value. Raises StateUnreadable for a field that the class lacks."""
+        if name not in self.fields:
+            raise self._unknown(name, "field")
+        if data[:1] in {b"[", b"{"}:  # read when it is touched
+            return Cell(data, UNSHARED, owner)
+        return Cell(data, self.read(name, data), owner)
+
+    def log_field(self, name: str) -> LogField:
+        """A field that is a Log. Raises StateUnreadable for one that the class lacks."""
+        if name not in self.log_fields:
+            raise self._unknown(name, "Log")
+        return self.log_fields[name]
+
+    def read(self, name: str, data: bytes) -> Any:
+        """The value that the bytes of a field hold, a fresh object. Raises StateUnreadable."""
+        try:
+            return self.fields[name].decode(data)
+        except ValidationError as error:
+            why = "; ".join(line.strip() for line in str(error).splitlines()[1:3])
+            raise StateUnreadable(self.actor_name, f"the field {name!r}", why) from error
+
+    def check_size(self, size: int, limits: Limits) -> None:
+        """Raise PayloadTooLarge for a state that takes too many bytes."""
+        if size > limits.state:
+            raise PayloadTooLarge(f"the state of {self.actor_name}", size, limits.state)
+
+    def _unknown(self, name: str, kind: str) -> StateUnreadable:
+        why = f"the class {self.actor.__name__} has no such {kind}"
+        return StateUnreadable(self.actor_name, f"the field {name!r}", why)
+
+    def _encode(self, name: str, value: Any, limits: Limits) -> bytes:
+        codec = self.fields[name]
+        return codec.encode_validated(codec.validate(value), self.where(name), limits)
+
+    def _plain(self, name: str, value: Any) -> Any:
+        if name in self.logs:
+            return list(value)
+        return self.fields[name].validate(value)
+
+    def _default(self, name: str, limits: Limits) -> Cell:
+        field = self.actor.model_fields[name]
+        if field.is_required():
+            raise StateUnreadable(
+                self.actor_name,
+                f"the field {name!r}",
+                "the stored state lacks it, and the class gives it no default",
+            )
+        value = field.get_default(call_default_factory=True, validated_data={})
+        codec = self.fields[name]
+        valid = codec.validate(value)
+        return Cell(codec.encode_validated(valid, self.where(name), limits), valid, "the start")
+
+
+def _complete(actor: type[Actor]) -> None:
+    facts = actor.__pydantic_generic_metadata__
+    if facts["parameters"] or facts["origin"] is not None:
+        raise BadActor(
+            f"the actor {actor.__name__}",
+            "it is generic, and a stored task must find its types again by name",
+            f"class Mine({actor.__name__.partition('[')[0]}[…]): …, and start that",
+        )
+    try:
+        actor.model_rebuild()
+    except (PydanticUndefinedAnnotation, PydanticUserError) as error:
+        raise BadActor(
+            f"the actor {actor.__name__}",
+            f"a field is annotated with something that is not defined ({error.message})",
+            "annotations whose names can be imported from its module",
+        ) from error
+
+
+# --- several values in one JSON text ------------------------------------------------------
+
+
+def join(parts: Mapping[str, bytes]) -> bytes:
+    """A JSON object of values that are JSON already."""
+    return b"{" + b",".join(_key(name) + data for name, data in parts.items()) + b"}"
+
+
+def join_items(parts: Mapping[str, list[bytes]]) -> bytes:
+    """A JSON object of arrays of items that are JSON already."""
+    return join({name: b"[" + b",".join(items) + b"]" for name, items in parts.items()})
+
+
+def split(data: bytes | None) -> dict[str, bytes]:
+    """What `join` put together, byte for byte."""
+    if data is None:
+        return {}
+    text = data.decode()
+    return {name: text[start:end].encode() for name, start, end in _members(text)}
+
+
+def split_items(data: bytes | None) -> dict[str, list[bytes]]:
+    """What `join_items` put together, byte for byte."""
+    if data is None:
+        return {}
+    text = data.decode()
+    return {name: list(_items(text, start)) for name, start, _ in _members(text)}
+
+
+_scan: Final = JSONDecoder(strict=False).scan_once
+
+
+def _key(name: str) -> bytes:
+    return json.dumps(name, ensure_ascii=False).encode() + b":"
+
+
+def _members(text: str) -> Iterator[tuple[str, int, int]]:
+    """(name, start, end) of the values of an object that has no space between its parts."""
+    place = 1
+    while text[place] != "}":
+        name, end = _scan(text, place)
+        _, place = _scan(text, end + 1)
+        yield name, end + 1, place
+        if text[place] == ",":
+            place += 1
+
+
+def _items(text: str, start: int) -> Iterator[bytes]:
+    place = start + 1
+    while text[place] != "]":
+        _, end = _scan(text, place)
+        yield text[place:end].encode()
+        place = end + 1 if text[end] == "," else end
+
+

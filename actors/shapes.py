@@ -1,0 +1,122 @@
+"""What a core schema tells about values: which ones need no look at what they come back as."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any, Final
+from uuid import UUID
+
+__all__ = ["IMMUTABLE", "Shape", "shape_of"]
+
+IMMUTABLE: Final = frozenset(
+    {str, int, float, bool, type(None), bytes, date, datetime, time, timedelta, Decimal, UUID}
+)
+"""Types whose values may be shared by everyone."""
+
+_ATOMS: Final[dict[str, type]] = {
+    "str": str,
+    "int": int,
+    "float": float,
+    "bool": bool,
+    "none": type(None),
+}
+_TRANSPARENT: Final = frozenset({"nullable", "default"})
+_HARMLESS: Final = frozenset({"type", "schema", "metadata", "ref", "default", "default_factory"})
+_LENGTHS: Final = frozenset({"min_length", "max_length", "pattern", "ge", "gt", "le", "lt", "strict"})
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How sure it is, by type alone, that a value comes back as it was written."""
+
+    exact: frozenset[type] = frozenset()
+    """A value whose type is exactly one of these is valid and comes back the same."""
+    certain: bool = False
+    """Every value that came out of a validation comes back the same."""
+    plain: bool = False
+    """What comes back consists of str, int, float, bool, None, list, tuple and dict."""
+    unordered: bool = False
+    """Equal values may be written in different order."""
+
+
+def shape_of(schema: Any, definitions: Any = (), config: Any = None) -> Shape:
+    """The shape of a core schema; unsure of whatever it does not know."""
+    unordered = _unordered(schema) or any(_unordered(part) for part in definitions)
+    if config is not None and config.keys() & _CHANGES_TEXT:
+        return Shape(unordered=unordered)
+    return Shape(_exact(schema), _certain(schema), _plain(schema), unordered)
+
+
+_CHANGES_TEXT: Final = frozenset(
+    {
+        "str_strip_whitespace",
+        "str_to_lower",
+        "str_to_upper",
+        "str_max_length",
+        "str_min_length",
+        "allow_inf_nan",
+        "coerce_numbers_to_str",
+    }
+)
+
+
+def _unordered(schema: Any) -> bool:
+    if isinstance(schema, dict):
+        if schema.get("type") in {"set", "frozenset"}:
+            return True
+        return any(_unordered(part) for part in schema.values())
+    return isinstance(schema, list | tuple) and any(_unordered(part) for part in schema)
+
+
+def _exact(schema: Any) -> frozenset[type]:
+    kind = schema["type"]
+    if set(schema) - _HARMLESS:
+        return frozenset()
+    if kind in _ATOMS:
+        return frozenset({_ATOMS[kind]})
+    if kind == "nullable":
+        return _exact(schema["schema"]) | {type(None)}
+    if kind == "default":
+        return _exact(schema["schema"])
+    return frozenset()
+
+
+def _certain(schema: Any) -> bool:
+    kind = schema["type"]
+    if "serialization" in schema:
+        return False
+    if kind in _ATOMS:
+        return not set(schema) - _HARMLESS - _LENGTHS
+    if kind in _TRANSPARENT:
+        return _certain(schema["schema"])
+    if kind == "list":
+        return "items_schema" in schema and _certain(schema["items_schema"])
+    if kind == "dict":
+        keys, values = schema.get("keys_schema"), schema.get("values_schema")
+        return keys is not None and keys["type"] == "str" and _certain(keys) and (
+            values is not None and _certain(values)
+        )
+    return False
+
+
+def _plain(schema: Any) -> bool:
+    kind = schema["type"]
+    if "serialization" in schema:
+        return False
+    if kind in _ATOMS or kind in {"any", "literal"}:
+        return kind != "literal" or all(type(item) in _PLAIN for item in schema["expected"])
+    if kind in _TRANSPARENT:
+        return _plain(schema["schema"])
+    inner = [schema[key] for key in _INNER.get(kind, ()) if key in schema]
+    if kind == "tuple":
+        inner = list(schema["items_schema"])
+    if kind == "union":
+        inner = [choice[0] if isinstance(choice, tuple) else choice for choice in schema["choices"]]
+    return kind in _CONTAINERS and all(_plain(part) for part in inner)
+
+
+_PLAIN: Final = frozenset(_ATOMS.values())
+_INNER: Final = {"list": ("items_schema",), "dict": ("keys_schema", "values_schema")}
+_CONTAINERS: Final = frozenset({"list", "dict", "tuple", "union"})

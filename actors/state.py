@@ -1,0 +1,267 @@
+"""Views of an actor's state: what one attempt sees and changes, and how that is taken over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from .actor import Actor
+from .closed import closed_twin
+from .errors import BadActor, ConflictingChange, PayloadTooLarge
+from .log import LIVE, UNNUMBERED, Backing, Item, Log, LogView
+from .schema import UNSHARED, Cell, Frame, Schema, join, join_items
+from .values import DEFAULT_LIMITS, Limits
+
+if TYPE_CHECKING:
+    from .actor import Anchor
+
+__all__ = [
+    "Cell",
+    "Changes",
+    "Frame",
+    "View",
+    "adopt",
+    "close_view",
+    "collect",
+    "encoded_state",
+    "frame_of",
+    "frame_size",
+    "open_view",
+    "place",
+    "rebase",
+]
+
+_MISSING: Final = object()
+
+
+class View:
+    """What ties one view of an actor to the runtime; the actor itself is what a user sees."""
+
+    __slots__ = ("anchor", "family", "frame", "logs", "schema")
+
+    def __init__(
+        self, schema: Schema, frame: Frame, anchor: Anchor, family: dict[str, Any]
+    ) -> None:
+        self.schema = schema
+        self.frame = frame
+        self.anchor = anchor
+        self.family = family
+        """Cached properties, shared by all views of one life of the actor."""
+        self.logs: dict[str, Log[Any]] = {}
+
+    def read(self, name: str) -> Any:
+        """The value of a field as the frame has it: what the view sees at its first touch."""
+        cell = self.frame.cells.get(name)
+        if cell is None:
+            log = Log.standing_on(LogView(self.schema.log_fields[name], self.frame.logs[name]))
+            self.logs[name] = log
+            return log
+        if cell.shared is not UNSHARED:
+            return cell.shared
+        return self.schema.read(name, cell.data)
+
+
+@dataclass(slots=True)
+class Changes:
+    """What a view changed against its frame: new values of fields, and items appended to Logs."""
+
+    fields: dict[str, Cell] = field(default_factory=dict)
+    appends: dict[str, list[Item]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.fields or self.appends)
+
+    def encoded(self) -> tuple[bytes | None, bytes | None, int]:
+        """(changed fields as JSON, appended items as JSON, size of both); None where there are none."""
+        fields = appends = None
+        if self.fields:
+            fields = join({name: cell.data for name, cell in self.fields.items()})
+        if self.appends:
+            appends = join_items(
+                {name: [item.data for item in items] for name, items in self.appends.items()}
+            )
+        return fields, appends, len(fields or b"") + len(appends or b"")
+
+
+def open_view(schema: Schema, frame: Frame, anchor: Anchor, *, family: Actor | None) -> Actor:
+    """An actor that stands on a copy of `frame`. Costs what its immutable fields are in number.
+
+    `family` is a view of the same life, whose private attributes and cached properties are
+    shared; without one they are made anew, by `model_post_init`.
+    """
+    actor = _new(schema.actor)
+    _set_dict(actor, frame.shared.copy())
+    _set_names(actor, schema.every_name)
+    _set_extra(actor, None)
+    if family is not None:
+        _set_view(actor, View(schema, frame.copy(), anchor, family.__everstep__.family))
+        _set_private(actor, family.__pydantic_private__)
+        return actor
+    view = View(schema, frame.copy(), anchor, {})
+    _set_view(actor, view)
+    _set_private(actor, None)
+    if schema.actor.__pydantic_post_init__:
+        actor.model_post_init(None)
+        _set_dict(actor, frame.shared.copy())  # what it does to fields counts at the start alone
+        view.logs.clear()
+    return actor
+
+
+_new: Final[Any] = object.__new__
+_set_view: Final[Any] = vars(Actor)["__everstep__"].__set__
+
+
+def _slot(name: str) -> Any:
+    for base in Actor.__mro__:
+        if name in vars(base):
+            return vars(base)[name].__set__
+    raise AssertionError(name)
+
+
+_set_dict: Final[Any] = _slot("__dict__")
+_set_names: Final[Any] = _slot("__pydantic_fields_set__")
+_set_extra: Final[Any] = _slot("__pydantic_extra__")
+_set_private: Final[Any] = _slot("__pydantic_private__")
+
+
+def collect(actor: Actor, *, owner: str, limits: Limits = DEFAULT_LIMITS) -> Changes:
+    """What the view changed since it was opened or last rebased. Changes nothing.
+
+    Raises pydantic's ValidationError, NotSerializable, PayloadTooLarge, and BadActor where a Log
+    was replaced.
+    """
+    view = actor.__everstep__
+    cells = view.frame.cells
+    changes = Changes()
+    size = view.frame.size
+    for name, value in list(actor.__dict__.items()):
+        cell = cells.get(name)
+        if cell is None or value is cell.shared:
+            continue
+        changed = _changed(view.schema, name, value, cell, owner, limits)
+        if changed is not None:
+            changes.fields[name] = changed
+            size += len(changed.data) - len(cell.data)
+    if changes.fields:
+        view.schema.check_size(size, limits)
+    if view.schema.logs:
+        _collect_logs(actor, view, changes, limits)
+    return changes
+
+
+def _changed(
+    schema: Schema, name: str, value: Any, before: Cell, owner: str, limits: Limits
+) -> Cell | None:
+    codec = schema.fields[name]
+    valid = codec.validate(value)
+    data = codec.encode_validated(valid, schema.where(name), limits)
+    if data == before.data or (codec.unordered and codec.same(valid, before.data)):
+        return None
+    return Cell(data, valid, owner)
+
+
+def _collect_logs(actor: Actor, view: View, changes: Changes, limits: Limits) -> None:
+    for name, log_field in view.schema.log_fields.items():
+        log = actor.__dict__.get(name)
+        if log is not view.logs.get(name):
+            raise BadActor(
+                f"the field {name!r} of {view.schema.actor_name}",
+                "it is a Log and was replaced, but a Log only grows",
+                f"self.{name}.append(…), or make it a list",
+            )
+        if log is None or not (tail := log.view.tail):
+            continue
+        for item in tail:
+            if len(item.data) > limits.value:
+                raise PayloadTooLarge(log_field.where, len(item.data), limits.value)
+        changes.appends[name] = list(tail)
+
+
+def rebase(actor: Actor, changes: Changes) -> None:
+    """Make what `collect` found part of the view's own frame; the view keeps its objects."""
+    view = actor.__everstep__
+    for name, cell in changes.fields.items():
+        view.frame.put(name, cell)
+        if cell.shared is not UNSHARED:
+            actor.__dict__[name] = cell.shared
+    for name, items in changes.appends.items():
+        _grow(view, name, view.frame.logs[name].add(UNNUMBERED, items), len(items))
+
+
+def adopt(actor: Actor, base: Frame, changes: Changes, step: str) -> None:
+    """Take what a finished step changed into the view above it, which has been rebased.
+
+    `base` is the frame that the step was given. Raises ConflictingChange where a field has been
+    changed since, and then changes nothing. A changed field is a new object; a Log grows in place.
+    """
+    view = actor.__everstep__
+    cells = view.frame.cells
+    for name in changes.fields:
+        if cells[name] is not base.cells[name]:
+            raise ConflictingChange(step, name, cells[name].owner)
+    for name, cell in changes.fields.items():
+        _replace(actor, view, name, cell)
+    for name, items in changes.appends.items():
+        _grow(view, name, view.frame.logs[name].add(LIVE, items), 0)
+
+
+def place(
+    actor: Actor,
+    fields: Mapping[str, bytes],
+    appends: Mapping[str, list[bytes]],
+    seq: int,
+    owner: str,
+) -> None:
+    """Set fields to recorded values, and put recorded items into Logs in the order of numbers.
+
+    Raises StateUnreadable for what the class lacks, and then changes nothing.
+    """
+    view = actor.__everstep__
+    cells = {name: view.schema.cell(name, data, owner) for name, data in fields.items()}
+    for name in appends:
+        view.schema.log_field(name)
+    for name, cell in cells.items():
+        _replace(actor, view, name, cell)
+    for name, datas in appends.items():
+        items = [Item(data) for data in datas]
+        _grow(view, name, view.frame.logs[name].add(seq, items), 0)
+
+
+def _replace(actor: Actor, view: View, name: str, cell: Cell) -> None:
+    view.frame.put(name, cell)
+    if cell.shared is not UNSHARED:
+        actor.__dict__[name] = cell.shared
+    else:
+        actor.__dict__.pop(name, None)
+
+
+def _grow(view: View, name: str, backing: Backing, taken: int) -> None:
+    view.frame.logs[name] = backing
+    log = view.logs.get(name)
+    if log is not None:
+        cast("LogView", log.view).stand_on(backing, taken)
+
+
+def close_view(actor: Actor) -> None:
+    """End a view: whatever is done with it from now on raises StaleAttempt, in any thread."""
+    view = actor.__everstep__
+    object.__setattr__(actor, "__class__", closed_twin(view.schema.actor))
+    for log in view.logs.values():
+        log.close(view.anchor)
+
+
+def frame_of(actor: Actor) -> Frame:
+    """A copy of the frame of a view: what a step called now is given, after a `rebase`."""
+    return actor.__everstep__.frame.copy()
+
+
+def encoded_state(of: Actor | Frame) -> dict[str, bytes]:
+    """All fields that are no Log as bytes, as they are in a frame, or in the frame of a view."""
+    frame = of if isinstance(of, Frame) else of.__everstep__.frame
+    return {name: cell.data for name, cell in frame.cells.items()}
+
+
+def frame_size(frame: Frame) -> int:
+    """Bytes of the state, without Logs."""
+    return frame.size

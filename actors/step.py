@@ -1,0 +1,218 @@
+"""`@step`: what turns a method of an actor into a step."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import math
+import sys
+import types
+from collections.abc import Callable, Coroutine
+from datetime import timedelta
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, overload
+
+from .annotations import names_around
+from .definition import StepDefinition, StepOptions, is_async
+from .errors import BadActor, BadCall
+
+if TYPE_CHECKING:
+    from .retry import Retry
+
+__all__ = ["StepMaker", "definition_in", "step"]
+
+F = TypeVar("F", bound=Callable[..., Coroutine[Any, Any, Any]])
+A = TypeVar("A")
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class StepMaker(Protocol):
+    """What `step(…)` with options returns: the decorator."""
+
+    @overload
+    def __call__(self, fn: F, /) -> F: ...
+    @overload
+    def __call__(
+        self, fn: Callable[Concatenate[A, P], R], /
+    ) -> Callable[Concatenate[A, P], Coroutine[None, None, R]]: ...
+
+
+@overload
+def step(fn: F, /) -> F: ...
+@overload
+def step(
+    fn: Callable[Concatenate[A, P], R], /
+) -> Callable[Concatenate[A, P], Coroutine[None, None, R]]: ...
+@overload
+def step(
+    *,
+    retry: Retry | None = None,
+    timeout: float | timedelta | None = None,
+    heartbeat: float | timedelta | None = None,
+    key: str | Callable[..., object] | None = None,
+    checkpoint: Literal["each", "lazy"] = "each",
+    thread: bool = False,
+) -> StepMaker: ...
+def step(
+    fn: Callable[..., Any] | None = None,
+    /,
+    *,
+    retry: Retry | None = None,
+    timeout: float | timedelta | None = None,
+    heartbeat: float | timedelta | None = None,
+    key: str | Callable[..., object] | None = None,
+    checkpoint: Literal["each", "lazy"] = "each",
+    thread: bool = False,
+) -> Any:
+    """Make a method of an actor a step: the unit that is retried and checkpointed.
+
+    `retry` says how often and when a failed attempt is repeated. `timeout` is the limit of one
+    attempt in seconds. Without a call of `ctx.heartbeat()` for `heartbeat` seconds an attempt has
+    failed. `key` names the parameter that tells overlapping calls apart, or is a function of the
+    arguments. `checkpoint="lazy"` lets the checkpoint ride with the next durable write. A plain
+    `def` runs in a thread; `thread=True` says so.
+
+    On an actor that no runtime runs, a step is the plain function: no retry, no checkpoint.
+
+    Raises BadActor and BadCall, where it is written, for what cannot work.
+    """
+    options = StepOptions(
+        retry=_retry(retry),
+        timeout=_seconds("timeout", timeout),
+        heartbeat=_seconds("heartbeat", heartbeat),
+        key=_key(key),
+        lazy=_is_lazy(checkpoint),
+        thread=_flag("thread", thread),
+    )
+
+    def make(fn: Any, /) -> Any:
+        return _make(fn, options, sys._getframe(1))
+
+    return make if fn is None else _make(fn, options, sys._getframe(1))
+
+
+def definition_in(value: object) -> StepDefinition | None:
+    """The definition that a class attribute carries, if it is a step."""
+    found = getattr(value, "__step__", None) if isinstance(value, types.FunctionType) else None
+    return found if isinstance(found, StepDefinition) else None
+
+
+def _make(fn: Any, options: StepOptions, frame: FrameType) -> Callable[..., Any]:
+    _check_function(fn, options)
+    definition = StepDefinition(fn.__name__, fn, options, names=names_around(fn, frame))
+    _check_key(definition)
+    sync = definition.sync
+
+    @functools.wraps(fn)
+    def call(self: Any, /, *args: Any, **kwargs: Any) -> Coroutine[Any, Any, Any]:
+        try:
+            view = self.__everstep__
+        except AttributeError:
+            _check_actor(self, definition)
+            if sync:
+                return asyncio.to_thread(fn, self, *args, **kwargs)
+            return fn(self, *args, **kwargs)  # type: ignore[no-any-return]  # an async def
+        return view.anchor.call(self, definition.of(type(self)), args, kwargs)  # type: ignore[no-any-return]  # the anchor's contract
+
+    call.__step__ = definition  # type: ignore[attr-defined]  # read by definition_in
+    return call
+
+
+def _check_actor(instance: object, definition: StepDefinition) -> None:
+    from .actor import Actor
+
+    if not isinstance(instance, Actor):
+        raise BadActor(
+            f"the step {definition.name}",
+            f"{type(instance).__name__} is no Actor",
+            f"class {type(instance).__name__}(Actor): …",
+        )
+
+
+def _check_function(fn: Any, options: StepOptions) -> None:
+    if isinstance(fn, staticmethod | classmethod):
+        raise BadActor(
+            f"the step {fn.__func__.__name__}",
+            f"a {type(fn).__name__} has no actor whose state it could change",
+            "a method: def …(self)",
+        )
+    if definition_in(fn) is not None:
+        raise BadActor(f"the step {fn.__name__}", "it is decorated twice", "@step once")
+    if not isinstance(fn, types.FunctionType):
+        raise BadActor(
+            f"@step on {fn!r}"[:200],
+            "it is no function",
+            "@step over a method, or await self.ctx.step(function, …)",
+        )
+    if inspect.isasyncgenfunction(fn) or inspect.isgeneratorfunction(fn):
+        raise BadActor(
+            f"the step {fn.__name__}",
+            "a generator has no one result that could be stored",
+            "async def … that returns a list, or appends to a Log",
+        )
+    if options.thread and is_async(fn):
+        raise BadActor(
+            f"the step {fn.__name__}",
+            "an async def does not run in a thread",
+            f"def {fn.__name__}(…), or leave out thread=True",
+        )
+    first = next(iter(inspect.signature(fn).parameters.values()), None)
+    if first is None or first.kind in {first.KEYWORD_ONLY, first.VAR_KEYWORD}:
+        raise BadActor(
+            f"the step {fn.__name__}", "it has no self", f"def {fn.__name__}(self, …)"
+        )
+
+
+def _check_key(definition: StepDefinition) -> None:
+    key = definition.options.key
+    names = definition.parameters.names
+    if isinstance(key, str) and key not in names:
+        known = ", ".join(names) or "none"
+        raise BadActor(
+            f"the step {definition.name}",
+            f"key={key!r} names no parameter of it (it has: {known})",
+            f'key="{names[0]}"' if names else "a parameter that tells the calls apart",
+        )
+
+
+def _retry(value: Any) -> Any:
+    from .retry import Retry
+
+    if value is None or isinstance(value, Retry):
+        return value
+    raise BadCall("retry", value, "it is no Retry", "retry=Retry(max_attempts=3)")
+
+
+def _seconds(what: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    seconds = value.total_seconds() if isinstance(value, timedelta) else value
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        raise BadCall(what, value, "it is no number of seconds", f"{what}=30, or a timedelta")
+    if not (seconds > 0 and math.isfinite(seconds)):
+        raise BadCall(
+            what, value, "it must be more than 0 and finite", f"{what}=30, or leave it out"
+        )
+    return float(seconds)
+
+
+def _key(value: Any) -> Any:
+    if value is None or callable(value) or (isinstance(value, str) and value.isidentifier()):
+        return value
+    raise BadCall(
+        "key", value, "it names no parameter", 'key="url", or key=lambda url: … (the arguments)'
+    )
+
+
+def _is_lazy(value: Any) -> bool:
+    if value not in {"each", "lazy"}:
+        raise BadCall("checkpoint", value, "it is unknown", 'checkpoint="each" or "lazy"')
+    return bool(value == "lazy")
+
+
+def _flag(what: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise BadCall(what, value, "it is not True or False", f"{what}=True")
+    return value

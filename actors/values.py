@@ -1,0 +1,203 @@
+"""Values as JSON bytes: written so that they come back the same, or refused."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Protocol
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic.errors import (
+    PydanticSchemaGenerationError,
+    PydanticUndefinedAnnotation,
+    PydanticUserError,
+)
+from pydantic_core import (
+    CoreSchema,
+    PydanticSerializationError,
+    SchemaSerializer,
+    SchemaValidator,
+)
+
+from .errors import NotSerializable, PayloadTooLarge
+from .same import difference, same_plain
+from .shapes import Shape, shape_of
+
+__all__ = ["CONFIG", "DEFAULT_LIMITS", "UNLIMITED", "Limits", "NotDefinedYet", "ValueCodec"]
+
+CONFIG: Final = ConfigDict(
+    ser_json_inf_nan="strings", ser_json_bytes="base64", val_json_bytes="base64"
+)
+"""How every value is written: valid JSON, and nothing turned into null."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Sizes in bytes that a task may not exceed, and those of what is kept for people."""
+
+    value: int = 1 << 20
+    state: int = 16 << 20
+    preview: int = 200
+    digest: int = 64_000
+
+
+DEFAULT_LIMITS: Final = Limits()
+UNLIMITED: Final = Limits(value=1 << 62, state=1 << 62, digest=1 << 62)
+
+
+class NotDefinedYet(Exception):
+    """A type names a class that does not exist yet, so nothing can be said of it."""
+
+
+class Validator(Protocol):
+    """The part of a SchemaValidator that is used."""
+
+    def validate_python(self, value: Any, /) -> Any: ...
+    def validate_json(self, data: bytes, /) -> Any: ...
+
+
+class Serializer(Protocol):
+    """The part of a SchemaSerializer that is used."""
+
+    def to_json(self, value: Any, /, *, warnings: Literal["error"]) -> bytes: ...
+
+
+class ValueCodec:
+    """Writes and reads values of one type."""
+
+    __slots__ = ("_serializer", "_shape", "_validator", "refusal")
+
+    def __init__(
+        self,
+        validator: Validator | None,
+        serializer: Serializer | None,
+        shape: Shape,
+        refusal: str | None = None,
+    ) -> None:
+        self._validator = validator
+        self._serializer = serializer
+        self._shape = shape
+        self.refusal = refusal
+        """Why nothing of this type can be stored; None where it can."""
+
+    @classmethod
+    def of(cls, annotation: Any) -> ValueCodec:
+        """The codec of an annotation; Any stands for plain JSON."""
+        try:
+            return _cached(annotation, repr(annotation))
+        except TypeError:  # metadata that cannot be hashed
+            return _of_annotation(annotation)
+
+    def validate(self, value: Any) -> Any:
+        """The value as its type has it (1 as 1.0 for a float). Raises pydantic's ValidationError."""
+        if type(value) in self._shape.exact:
+            return value
+        assert self._validator is not None
+        return self._validator.validate_python(value)
+
+    @property
+    def exact(self) -> frozenset[type]:
+        """Types whose values need neither validation nor comparison."""
+        return self._shape.exact
+
+    @property
+    def unordered(self) -> bool:
+        """Whether equal values may be written as different bytes."""
+        return self._shape.unordered
+
+    def same(self, value: Any, data: bytes) -> bool:
+        """Whether `data` holds this value."""
+        return difference(value, self.decode(data)) is None
+
+    def encode(self, value: Any, where: str, limits: Limits = DEFAULT_LIMITS) -> bytes:
+        """The value as JSON, from which `decode` makes the same value again.
+
+        Raises NotSerializable where it would not, and PayloadTooLarge; both name `where`.
+        """
+        data = self._write(value, where)
+        if len(data) > limits.value:
+            raise PayloadTooLarge(where, len(data), limits.value)
+        if type(value) not in self._shape.exact:
+            self._check(value, data, where)
+        return data
+
+    def encode_validated(
+        self, value: Any, where: str, limits: Limits = DEFAULT_LIMITS
+    ) -> bytes:
+        """`encode` for what `validate` returned, which is certain to be the same more often."""
+        if not self._shape.certain:
+            return self.encode(value, where, limits)
+        data = self._write(value, where)
+        if len(data) > limits.value:
+            raise PayloadTooLarge(where, len(data), limits.value)
+        return data
+
+    def decode(self, data: bytes) -> Any:
+        """The value. Raises pydantic's ValidationError where the bytes are none of this type."""
+        assert self._validator is not None, self.refusal
+        return self._validator.validate_json(data)
+
+    def _write(self, value: Any, where: str) -> bytes:
+        if self._serializer is None:
+            raise NotSerializable(where, type(value).__qualname__, self.refusal or "")
+        try:
+            return self._serializer.to_json(value, warnings="error")
+        except (PydanticSerializationError, ValueError, TypeError, RecursionError) as error:
+            raise NotSerializable(where, type(value).__qualname__, _first_line(error)) from error
+
+    def _check(self, value: Any, data: bytes, where: str) -> None:
+        try:
+            back = self.decode(data)
+        except (ValidationError, RecursionError) as error:
+            why = f"cannot be read back ({_first_line(error)})"
+            raise NotSerializable(where, type(value).__qualname__, why) from error
+        if self._shape.plain and same_plain(value, back):
+            return
+        found = difference(value, back)
+        if found is not None:
+            raise NotSerializable(where, type(value).__qualname__, f"changes ({found})")
+
+
+def _first_line(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_context=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        return f"{place}: {first['msg']}" if place else first["msg"]
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    shown = lines[1] if len(lines) > 1 and lines[0].endswith(":") else (lines or [""])[0]
+    return shown[:300] or type(error).__name__
+
+
+@functools.lru_cache(maxsize=2048)
+def _cached(annotation: Any, _written: str) -> ValueCodec:
+    """The text is part of the key: `A | B` equals `B | A`, but reads back other values."""
+    return _of_annotation(annotation)
+
+
+def _of_annotation(annotation: Any) -> ValueCodec:
+    try:
+        adapter = _adapter(annotation)
+        if not adapter.pydantic_complete:
+            adapter.rebuild(force=True, raise_errors=True)
+        schema: CoreSchema = adapter.core_schema
+        validator, serializer = adapter.validator, adapter.serializer
+    except PydanticUndefinedAnnotation as error:
+        raise NotDefinedYet(f"{annotation!r}: {_first_line(error)}") from error
+    except (PydanticUserError, PydanticSchemaGenerationError, TypeError) as error:
+        if getattr(error, "code", None) == "class-not-fully-defined":
+            raise NotDefinedYet(f"{annotation!r}: {_first_line(error)}") from error
+        return ValueCodec(None, None, Shape(), f"{annotation!r}: {_first_line(error)}")
+    if not isinstance(validator, SchemaValidator):  # a validator wrapped by a pydantic plugin
+        validator = SchemaValidator(schema)
+    if not isinstance(serializer, SchemaSerializer):
+        serializer = SchemaSerializer(schema)
+    return ValueCodec(validator, serializer, shape_of(schema))
+
+
+def _adapter(annotation: Any) -> TypeAdapter[Any]:
+    try:
+        return TypeAdapter(annotation, config=CONFIG)
+    except PydanticUserError as error:
+        if error.code != "type-adapter-config-unused":
+            raise
+    return TypeAdapter(annotation)  # a model, dataclass or TypedDict has its own settings
