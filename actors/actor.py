@@ -93,10 +93,9 @@ class Actor(BaseModel):
     @property
     def ctx(self) -> Ctx:
         """What the actor can ask of the runtime. Raises NoRuntime where none runs it."""
-        try:
-            view = self.__everstep__
-        except AttributeError:
-            raise NoRuntime(type(self).__name__) from None
+        view = view_of(self)
+        if view is None or view.anchor is None:
+            raise NoRuntime(type(self).__name__)
         return view.anchor.ctx
 
     if not TYPE_CHECKING:
@@ -158,11 +157,13 @@ class Actor(BaseModel):
         return super().__deepcopy__(memo)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        if view_of(self) is not None:
+        view = view_of(self)
+        if view is not None and view.anchor is not None:
             raise TypeError(
                 f"{type(self).__name__} is being run by a runtime and cannot be pickled; "
                 "pickle self.model_copy(), or what the other side needs"
             )
+        fill(self)
         return super().__reduce_ex__(protocol)
 
 

@@ -9,6 +9,7 @@ from ..storage.errors import StaleAttempt
 
 if TYPE_CHECKING:
     from .actor import Actor, Anchor
+    from .state import View
 
 __all__ = ["closed_twin", "stale"]
 
@@ -35,7 +36,9 @@ def _make_twin(cls: type[Actor]) -> type[Actor]:
     def refuse(self: Any, name: str, *_: Any) -> Any:
         if name == "__class__":
             return type(self)
-        raise stale(view_in(self).anchor, f"{cls.__name__}.{name}")
+        view: View = view_in(self)
+        assert view.anchor is not None  # close_view sees to it
+        raise stale(view.anchor, f"{cls.__name__}.{name}")
 
     def shown(self: Any) -> str:
         return f"<{cls.__name__}, a view whose attempt has ended>"

@@ -106,7 +106,7 @@ class StepDefinition:
         return self._settle(actor) if found is None else found
 
     def check_output(self, actor: type) -> None:
-        """Refuse a return annotation that can be resolved by now and cannot be stored (BadActor)."""
+        """Raise BadActor for a return annotation that resolves by now and cannot be stored."""
         annotation, _ = return_annotation(self.function, actor, self._names)
         if annotation is not NOT_RESOLVED:
             with contextlib.suppress(NotDefinedYet):
@@ -183,9 +183,9 @@ def is_async(function: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(bare) or inspect.iscoroutinefunction(inspect.unwrap(bare))
 
 
-_function_steps: weakref.WeakKeyDictionary[
-    Callable[..., Any], dict[str | None, StepDefinition]
-] = weakref.WeakKeyDictionary()
+_function_steps: weakref.WeakKeyDictionary[Callable[..., Any], dict[str | None, StepDefinition]] = (
+    weakref.WeakKeyDictionary()
+)
 
 
 def function_step(fn: Callable[..., Any], name: str | None = None) -> StepDefinition:

@@ -149,9 +149,7 @@ def _encode_default(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return {name: getattr(value, name) for name in type(value).model_fields}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {
-            field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)
-        }
+        return {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
     if isinstance(value, set | frozenset):
         return sorted(_encode(item) for item in value)
     if isinstance(value, Enum):

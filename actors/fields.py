@@ -39,9 +39,7 @@ def codecs_of(actor: type[Actor]) -> tuple[dict[str, ValueCodec], dict[str, Valu
 class _Build:
     """Makes the codec of one field."""
 
-    def __init__(
-        self, actor: type[Actor], name: str, config: Any, definitions: list[Any]
-    ) -> None:
+    def __init__(self, actor: type[Actor], name: str, config: Any, definitions: list[Any]) -> None:
         self.actor = actor
         self.name = name
         self.config = config

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast, get_args, overload
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, get_args, overload
 
 from pydantic import GetCoreSchemaHandler, ValidationError
 from pydantic_core import CoreSchema, core_schema
@@ -105,9 +105,7 @@ class Log(Sequence[T]):
         return Log, (list(self),)
 
     @classmethod
-    def __get_pydantic_core_schema__(
-        cls, source: Any, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         given = get_args(source)
         items = core_schema.list_schema(handler.generate_schema(given[0] if given else Any))
         made = core_schema.no_info_after_validator_function(cls, items)
@@ -221,8 +219,10 @@ class Backing:
         """With `items` before the first ones that have a higher number, at the end if none has."""
         for item in items:
             item.number = number
-        place = self.length if number >= self._highest or number == UNNUMBERED else (
-            self._first_above(number)
+        place = (
+            self.length
+            if number >= self._highest or number == UNNUMBERED
+            else (self._first_above(number))
         )
         added = Backing.__new__(Backing)
         if place == self.length == len(self._list):
@@ -233,6 +233,13 @@ class Backing:
         added.length = self.length + len(items)
         added._highest = max(self._highest, number)
         return added
+
+    def since(self, base: Backing) -> list[Item]:
+        """The items that `base` lacks, in their order."""
+        if self.continues(base):
+            return self._list[base.length : self.length]
+        known = set(map(id, base))
+        return [item for item in self if id(item) not in known]
 
     def continues(self, other: Backing) -> bool:
         """Whether the items of `other` are the first ones of this, at the same places."""

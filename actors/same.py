@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import marshal
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from datetime import datetime, time
 from decimal import Decimal
 from enum import Enum
@@ -96,7 +97,7 @@ def _deques(left: deque[Any], right: deque[Any]) -> str | None:
     return _sequences(left, right)
 
 
-def _sets(left: Set[Any], right: Set[Any]) -> str | None:
+def _sets(left: AbstractSet[Any], right: AbstractSet[Any]) -> str | None:
     if len(left) != len(right):
         return f"{len(left)} members come back as {len(right)}"
     others = {member: member for member in right}
@@ -173,7 +174,7 @@ _BY_BASE: Final[tuple[tuple[type | tuple[type, ...], _Comparison], ...]] = (
     (OrderedDict, _ordered),
     (defaultdict, _defaulting),
     (Mapping, _mappings),
-    (Set, _sets),
+    (AbstractSet, _sets),
     ((list, tuple), _sequences),
 )
 _known: dict[type, _Comparison] = {}

@@ -126,9 +126,7 @@ class Schema:
 
         Raises pydantic's ValidationError, NotSerializable and PayloadTooLarge.
         """
-        fields = {
-            name: self._encode(name, getattr(actor, name), limits) for name in self.fields
-        }
+        fields = {name: self._encode(name, getattr(actor, name), limits) for name in self.fields}
         logs = {
             name: [field.item(value, limits).data for value in getattr(actor, name)]
             for name, field in self.log_fields.items()
@@ -142,7 +140,10 @@ class Schema:
         return exact_digest({name: self._plain(name, getattr(actor, name)) for name in named})
 
     def frame(
-        self, fields: Mapping[str, bytes], limits: Limits = DEFAULT_LIMITS, version: int | None = None
+        self,
+        fields: Mapping[str, bytes],
+        limits: Limits = DEFAULT_LIMITS,
+        version: int | None = None,
     ) -> Frame:
         """The frame that stored state makes; a field that it lacks gets its default.
 
@@ -158,9 +159,7 @@ class Schema:
             else self._default(name, limits)
             for name in self.fields
         }
-        shared = {
-            name: cell.shared for name, cell in cells.items() if cell.shared is not UNSHARED
-        }
+        shared = {name: cell.shared for name, cell in cells.items() if cell.shared is not UNSHARED}
         size = sum(len(cell.data) for cell in cells.values())
         return Frame(cells, {name: Backing() for name in self.log_fields}, shared, size)
 
@@ -295,5 +294,3 @@ def _items(text: str, start: int) -> Iterator[bytes]:
         _, end = _scan(text, place)
         yield text[place:end].encode()
         place = end + 1 if text[end] == "," else end
-
-

@@ -24,7 +24,9 @@ _ATOMS: Final[dict[str, type]] = {
 }
 _TRANSPARENT: Final = frozenset({"nullable", "default"})
 _HARMLESS: Final = frozenset({"type", "schema", "metadata", "ref", "default", "default_factory"})
-_LENGTHS: Final = frozenset({"min_length", "max_length", "pattern", "ge", "gt", "le", "lt", "strict"})
+_LENGTHS: Final = frozenset(
+    {"min_length", "max_length", "pattern", "ge", "gt", "le", "lt", "strict"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +97,11 @@ def _certain(schema: Any) -> bool:
         return "items_schema" in schema and _certain(schema["items_schema"])
     if kind == "dict":
         keys, values = schema.get("keys_schema"), schema.get("values_schema")
-        return keys is not None and keys["type"] == "str" and _certain(keys) and (
-            values is not None and _certain(values)
+        return (
+            keys is not None
+            and keys["type"] == "str"
+            and _certain(keys)
+            and (values is not None and _certain(values))
         )
     return False
 

@@ -30,6 +30,7 @@ __all__ = [
     "open_view",
     "place",
     "rebase",
+    "total",
 ]
 
 _MISSING: Final = object()
@@ -41,7 +42,7 @@ class View:
     __slots__ = ("anchor", "family", "frame", "logs", "schema")
 
     def __init__(
-        self, schema: Schema, frame: Frame, anchor: Anchor, family: dict[str, Any]
+        self, schema: Schema, frame: Frame, anchor: Anchor | None, family: dict[str, Any]
     ) -> None:
         self.schema = schema
         self.frame = frame
@@ -72,22 +73,25 @@ class Changes:
     def __bool__(self) -> bool:
         return bool(self.fields or self.appends)
 
+    def parts(self) -> tuple[dict[str, bytes], dict[str, list[bytes]]]:
+        """The bytes of both: changed fields by name, appended items by name."""
+        fields = {name: cell.data for name, cell in self.fields.items()}
+        return fields, {name: [item.data for item in new] for name, new in self.appends.items()}
+
     def encoded(self) -> tuple[bytes | None, bytes | None, int]:
         """(changed fields as JSON, appended items as JSON, size of both); None where there are none."""
-        fields = appends = None
-        if self.fields:
-            fields = join({name: cell.data for name, cell in self.fields.items()})
-        if self.appends:
-            appends = join_items(
-                {name: [item.data for item in items] for name, items in self.appends.items()}
-            )
+        changed, appended = self.parts()
+        fields = join(changed) if changed else None
+        appends = join_items(appended) if appended else None
         return fields, appends, len(fields or b"") + len(appends or b"")
 
 
-def open_view(schema: Schema, frame: Frame, anchor: Anchor, *, family: Actor | None) -> Actor:
+def open_view(
+    schema: Schema, frame: Frame, anchor: Anchor | None, *, family: Actor | None
+) -> Actor:
     """An actor that stands on a copy of `frame`. Costs what its immutable fields are in number.
 
-    `family` is a view of the same life, whose private attributes and cached properties are
+    Without an anchor nothing runs it: it shows the state. `family` is a view of the same life, whose private attributes and cached properties are
     shared; without one they are made anew, by `model_post_init`.
     """
     actor = _new(schema.actor)
@@ -147,6 +151,25 @@ def collect(actor: Actor, *, owner: str, limits: Limits = DEFAULT_LIMITS) -> Cha
         view.schema.check_size(size, limits)
     if view.schema.logs:
         _collect_logs(actor, view, changes, limits)
+    return changes
+
+
+def total(actor: Actor, base: Frame, *, owner: str, limits: Limits = DEFAULT_LIMITS) -> Changes:
+    """What the view changed since it stood on `base`, also through steps that it has adopted.
+
+    Raises what `collect` raises.
+    """
+    found = collect(actor, owner=owner, limits=limits)
+    frame = actor.__everstep__.frame
+    changes = Changes()
+    for name, before in base.cells.items():
+        cell = found.fields.get(name, frame.cells[name])
+        if cell is not before and cell.data != before.data:
+            changes.fields[name] = cell
+    for name, backing in base.logs.items():
+        items = frame.logs[name].since(backing) + found.appends.get(name, [])
+        if items:
+            changes.appends[name] = items
     return changes
 
 
@@ -246,6 +269,8 @@ def _grow(view: View, name: str, backing: Backing, taken: int) -> None:
 def close_view(actor: Actor) -> None:
     """End a view: whatever is done with it from now on raises StaleAttempt, in any thread."""
     view = actor.__everstep__
+    if view.anchor is None:
+        raise AssertionError("what shows the state has no attempt that could end")
     object.__setattr__(actor, "__class__", closed_twin(view.schema.actor))
     for log in view.logs.values():
         log.close(view.anchor)

@@ -108,13 +108,16 @@ def _make(fn: Any, options: StepOptions, frame: FrameType) -> Callable[..., Any]
     @functools.wraps(fn)
     def call(self: Any, /, *args: Any, **kwargs: Any) -> Coroutine[Any, Any, Any]:
         try:
-            view = self.__everstep__
+            anchor = self.__everstep__.anchor
         except AttributeError:
             _check_actor(self, definition)
-            if sync:
-                return asyncio.to_thread(fn, self, *args, **kwargs)
-            return fn(self, *args, **kwargs)  # type: ignore[no-any-return]  # an async def
-        return view.anchor.call(self, definition.of(type(self)), args, kwargs)  # type: ignore[no-any-return]  # the anchor's contract
+            anchor = None
+        if anchor is not None:
+            own = definition.of(type(self))
+            return anchor.call(self, own, args, kwargs)  # type: ignore[no-any-return]  # an Anchor
+        if sync:
+            return asyncio.to_thread(fn, self, *args, **kwargs)
+        return fn(self, *args, **kwargs)  # type: ignore[no-any-return]  # an async def
 
     call.__step__ = definition  # type: ignore[attr-defined]  # read by definition_in
     return call
@@ -160,9 +163,7 @@ def _check_function(fn: Any, options: StepOptions) -> None:
         )
     first = next(iter(inspect.signature(fn).parameters.values()), None)
     if first is None or first.kind in {first.KEYWORD_ONLY, first.VAR_KEYWORD}:
-        raise BadActor(
-            f"the step {fn.__name__}", "it has no self", f"def {fn.__name__}(self, …)"
-        )
+        raise BadActor(f"the step {fn.__name__}", "it has no self", f"def {fn.__name__}(self, …)")
 
 
 def _check_key(definition: StepDefinition) -> None:

@@ -75,7 +75,11 @@ def _functions(cls: type) -> list[Any]:
 
 
 def lift(
-    fields: Mapping[str, bytes], stored: int, actor: str, version: int, upcasts: Mapping[int, Upcast]
+    fields: Mapping[str, bytes],
+    stored: int,
+    actor: str,
+    version: int,
+    upcasts: Mapping[int, Upcast],
 ) -> dict[str, bytes]:
     """The fields of state of version `stored` in the form of `version`. Raises StateUnreadable."""
     if stored == version:

@@ -121,9 +121,7 @@ class ValueCodec:
             self._check(value, data, where)
         return data
 
-    def encode_validated(
-        self, value: Any, where: str, limits: Limits = DEFAULT_LIMITS
-    ) -> bytes:
+    def encode_validated(self, value: Any, where: str, limits: Limits = DEFAULT_LIMITS) -> bytes:
         """`encode` for what `validate` returned, which is certain to be the same more often."""
         if not self._shape.certain:
             return self.encode(value, where, limits)

@@ -139,5 +139,3 @@ def _free(cls: type, name: str, ending: str) -> str:
     while candidate in taken:
         candidate += "_"
     return candidate
-
-
