@@ -1,0 +1,156 @@
+"""One execution of a step: its own view of the state, on a leash, within its time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine
+from contextvars import Token
+from functools import partial
+from typing import Any
+
+from ..storage.records import StepRow
+from .errors import HeartbeatMissed, StepTimeout
+from .identity import inside
+from .leash import Leash, Severed, Watch
+from .scope import CURRENT, Call, Scope
+from .state import Changes, close_view, collect, open_view, total
+
+__all__ = ["Attempt"]
+
+
+class Attempt(Scope):
+    """The scope of the step's code while it is executed once.
+
+    `execute()` runs the code in the present asyncio task. `end()` makes its view refuse further
+    use, from threads that go on too.
+    """
+
+    __slots__ = (
+        "_number",
+        "_serial",
+        "call_made",
+        "emitted",
+        "finishing",
+        "leash",
+        "task",
+        "watch",
+    )
+
+    def __init__(self, call: Call, row: StepRow) -> None:
+        super().__init__(call.scope.life, call.identity, inside(call.identity))
+        self.call_made = call
+        self.finishing = False
+        """Its code has returned: what fails now is what it left behind."""
+        self.emitted: list[tuple[str, bytes]] = []
+        """Events of the user's, which ride with the checkpoint."""
+        self.leash: Leash[Any] | None = None
+        self.task: asyncio.Task[Any] | None = None
+        self.watch: Watch | None = None
+        self._serial = row.serial
+        self._number = row.attempts + 1
+        life = self.life
+        self.view = open_view(life.schema, call.frame, self, family=life.root.view)
+
+    @property
+    def serial(self) -> int:
+        return self._serial
+
+    @property
+    def attempt(self) -> int:
+        return self._number
+
+    @property
+    def cause(self) -> BaseException | None:
+        """Why the runtime ended this attempt, if it did."""
+        return None if self.watch is None else self.watch.cause
+
+    async def execute(self) -> Any:
+        """Run the code and return what it returned. Raises what it raised, or Severed."""
+        self.task = asyncio.current_task()
+        token = CURRENT.set(self)
+        try:
+            self.leash = Leash(self._coroutine())
+            self.life.journal.traffic.took_off(self)
+            self._arm()
+            return await self.leash
+        except Severed:
+            if self.leash is not None:
+                self.life.environment.severed.append(self.leash.inner)
+            raise
+        finally:
+            self._disarm(token)
+
+    def end_with(self, cause: BaseException) -> None:
+        """Cancel the code for `cause`; it is cut off after its time for cleaning up."""
+        watch = self.watch or self._watch()
+        if watch is not None:
+            watch.end(cause)
+
+    def cut(self) -> None:
+        """Never resume the code again."""
+        watch = self.watch or self._watch()
+        if watch is not None:
+            watch.cut()
+
+    def beat(self) -> None:
+        """A sign of life. May be called from the step's thread."""
+        if self.call_made.definition.options.heartbeat is not None and self.task is not None:
+            self.task.get_loop().call_soon_threadsafe(self._heard)
+
+    def emit(self, name: str, data: bytes) -> None:
+        self.emitted.append((name, data))
+
+    def _heard(self) -> None:
+        heartbeat = self.call_made.definition.options.heartbeat
+        if heartbeat is not None and self.watch is not None and not self.ended:
+            cause = partial(HeartbeatMissed, self.identity, heartbeat)
+            self.watch.after("heartbeat", heartbeat, cause)
+
+    def changes(self) -> Changes:
+        """All that the attempt changed, by itself and through steps it called."""
+        life = self.life
+        if self.nested:
+            return total(self.view, self.call_made.frame, owner=self.identity, limits=life.limits)
+        return collect(self.view, owner=self.identity, limits=life.limits)
+
+    def end(self) -> None:
+        """Nothing of this attempt is listened to any more. May be called twice."""
+        if not self.ended:
+            self.ended = True
+            close_view(self.view)
+
+    def _coroutine(self) -> Coroutine[Any, Any, Any]:
+        call = self.call_made
+        definition = call.definition
+        args = (self.view, *call.args) if definition.method else call.args
+        if definition.sync:
+            return self.life.environment.threads.run(
+                partial(definition.function, *args, **call.kwargs)
+            )
+        coroutine: Coroutine[Any, Any, Any] = definition.function(*args, **call.kwargs)
+        return coroutine
+
+    def _arm(self) -> None:
+        options = self.call_made.definition.options
+        if options.timeout is None and options.heartbeat is None:
+            return
+        watch = self._watch()
+        if watch is not None and options.timeout is not None:
+            cause = partial(StepTimeout, self.identity, options.timeout)
+            watch.after("timeout", options.timeout, cause)
+        self._heard()
+
+    def _watch(self) -> Watch | None:
+        if self.task is None or self.leash is None:
+            return None
+        environment = self.life.environment
+        self.watch = Watch(environment.clock, self.task, self.leash, environment.cleanup)
+        return self.watch
+
+    def _disarm(self, token: Token[Scope | None]) -> None:
+        with contextlib.suppress(ValueError):  # closed from another context: nothing to restore
+            CURRENT.reset(token)
+        if self.watch is not None:
+            self.watch.settle()
+        self.life.journal.traffic.landed(self)

@@ -1,0 +1,222 @@
+"""`self.ctx`: all that an actor can ask of the runtime."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Awaitable, Callable, Coroutine
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, TypeVarTuple, overload
+from uuid import UUID
+
+from . import rows
+from .definition import function_step
+from .digest import stable_id
+from .effects import Done, NotDone, NotDoneRule, never_sent, perform_once
+from .errors import BadCall
+from .values import ValueCodec
+
+if TYPE_CHECKING:
+    from .scope import Scope
+
+__all__ = ["Again", "Ctx"]
+
+R = TypeVar("R")
+Ts = TypeVarTuple("Ts")
+OnUnknown = Literal["pause", "retry", "fail"]
+
+_LOG = logging.getLogger("everstep.task")
+_OURS = ("task_", "step_", "steps_", "effect_", "chapter_")
+
+
+class Again:
+    """What `ctx.again()` gives: returned from `run`, it begins the next chapter."""
+
+    __slots__ = ()
+
+
+class Ctx:
+    """What an actor can ask of the runtime, in `run` and in its steps.
+
+    Used in `run` outside a step, a verb is numbered like a step and recorded, so that a replay
+    answers the same and repeats nothing. Inside a step it rides with the step's commit.
+    """
+
+    __slots__ = ("_scope",)
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    @property
+    def task_id(self) -> str:
+        """The id of the task."""
+        return self._scope.life.task_id
+
+    @property
+    def attempt(self) -> int:
+        """Which attempt of its step this is, from 1; in `run` always 1."""
+        return self._scope.present().attempt
+
+    @property
+    def log(self) -> logging.LoggerAdapter[logging.Logger]:
+        """A logger that names the task and the step. Says the same again in a replay."""
+        scope = self._scope.present()
+        facts = {"task_id": self.task_id, "step": scope.identity or "run"}
+        return logging.LoggerAdapter(_LOG, facts)
+
+    def operation_id(self, key: str) -> str:
+        """The id of the effect `key` of this step: the same in every attempt, life and process."""
+        scope = self._scope.present()
+        return stable_id(self._seed, "effect", scope.prefix, _named("key", key))
+
+    @overload
+    async def once(
+        self,
+        key: str,
+        fn: Callable[[*Ts], Coroutine[Any, Any, R]],
+        /,
+        *args: *Ts,
+        probe: Callable[[str], Awaitable[Done[R] | NotDone]] | None = None,
+        on_unknown: OnUnknown = "pause",
+        not_done: NotDoneRule = never_sent,
+    ) -> R: ...
+    @overload
+    async def once(
+        self,
+        key: str,
+        fn: Callable[[*Ts], R],
+        /,
+        *args: *Ts,
+        probe: Callable[[str], Awaitable[Done[R] | NotDone]] | None = None,
+        on_unknown: OnUnknown = "pause",
+        not_done: NotDoneRule = never_sent,
+    ) -> R: ...
+    async def once(
+        self,
+        key: str,
+        fn: Callable[[*Ts], Any],
+        /,
+        *args: *Ts,
+        probe: Callable[[str], Awaitable[Done[Any] | NotDone]] | None = None,
+        on_unknown: OnUnknown = "pause",
+        not_done: NotDoneRule = never_sent,
+    ) -> Any:
+        """Call `fn(*args)` with an intent before it and a receipt after it, both durable.
+
+        A repeat finds the receipt and does not call `fn`. Where neither a receipt nor a proof to
+        the contrary is there, the effect is unknown: `probe(operation_id)` decides, or
+        `on_unknown`: pause the task for a person, retry, or fail with EffectUnknown.
+        A plain function runs in a thread. Cancelling leaves the effect open, and so unknown.
+
+        Raises:
+            DuplicateKey: this attempt has used `key` already.
+            EffectMismatch: the intent was written with other arguments.
+            EffectUnknown: it is unknown, and `on_unknown="fail"`.
+        """
+        scope = self._scope.present()
+        if on_unknown not in ("pause", "retry", "fail"):
+            raise BadCall("on_unknown", on_unknown, "is unknown", 'on_unknown="pause"')
+        operation = self.operation_id(key)
+        return await perform_once(
+            scope, key, operation, fn, args, probe=probe, on_unknown=on_unknown, not_done=not_done
+        )
+
+    @overload
+    def step(
+        self,
+        fn: Callable[[*Ts], Coroutine[Any, Any, R]],
+        /,
+        *args: *Ts,
+        name: str | None = None,
+        key: str = "",
+    ) -> Coroutine[Any, Any, R]: ...
+    @overload
+    def step(
+        self, fn: Callable[[*Ts], R], /, *args: *Ts, name: str | None = None, key: str = ""
+    ) -> Coroutine[Any, Any, R]: ...
+    def step(
+        self, fn: Callable[[*Ts], Any], /, *args: *Ts, name: str | None = None, key: str = ""
+    ) -> Coroutine[Any, Any, Any]:
+        """Run any function as a step: checkpointed, retried, and not repeated in a replay.
+
+        A plain function runs in a thread. `name` is the function's own unless given; calls that
+        may come in any order need a `key`.
+        """
+        return self._scope.present().perform(function_step(fn, name), args, {}, key)
+
+    def heartbeat(self) -> None:
+        """A sign of life, for a step with `heartbeat=`. Costs nothing elsewhere."""
+        self._scope.present().beat()
+
+    def emit(self, name: str, data: Any = None) -> None:
+        """Add an event of your own to the task's log; `data` must be plain JSON."""
+        if _named("name", name).startswith(_OURS):
+            raise BadCall("name", name, "this beginning is kept for everstep", "another name")
+        encoded = ValueCodec.of(Any).encode(data, f"the event {name}", self._scope.life.limits)
+        scope = self._scope.present()
+
+        def append() -> bytes:
+            scope.emit(name, encoded)
+            return b"null"
+
+        self._recorded(scope, "emit", append)
+
+    def now(self) -> datetime:
+        """The instant, in UTC. In `run` it is recorded."""
+        scope = self._scope.present()
+        life = scope.life
+        text = self._recorded(scope, "now", lambda: b"%r" % life.clock.now())
+        return datetime.fromtimestamp(float(text), UTC)
+
+    def random(self) -> float:
+        """A number from 0 up to 1, the same in every attempt and replay of this call."""
+        return random.Random(self._drawn("random")).random()
+
+    def uuid(self) -> UUID:
+        """A random id, the same in every attempt and replay of this call."""
+        return UUID(self._drawn("uuid"))
+
+    def again(self) -> Any:
+        """Return this from `run` to begin it anew on the present state, as the next chapter."""
+        return Again()
+
+    # --- underneath -------------------------------------------------------------------
+
+    @property
+    def _seed(self) -> bytes:
+        return self._scope.life.ledger.row.seed
+
+    def _drawn(self, verb: str) -> str:
+        scope = self._scope.present()
+        number = scope.number(f"ctx.{verb}", "")
+        return stable_id(self._seed, verb, scope.prefix, str(number))
+
+    def _recorded(self, scope: Scope, verb: str, answer: Callable[[], bytes]) -> bytes:
+        """In a step: the answer. In `run`: the recorded one, or a new one that is recorded."""
+        if scope.identity:
+            return answer()
+        life = scope.life
+        definition = function_step(_VERBS[verb], f"ctx.{verb}")
+        call = scope.make_call(definition, (), {})
+        row = life.take(call)
+        if row is not None and row.output is not None:
+            return row.output
+        life.journal.enter_live(life.root.view)
+        output, now, ledger = answer(), life.clock.now(), life.ledger
+        progress = ledger.progress
+        row = rows.first(call, ledger.row.key, progress.chapter, life.schema.version, 0, now)
+        ledger.step(rows.recorded(row, ledger.next_seq(), output, now), len(output))
+        return output
+
+
+def _named(what: str, value: object) -> str:
+    if not isinstance(value, str) or not value or len(value) > 200:
+        raise BadCall(what, value, "must be a text of 1 to 200 characters", f'{what}="mail"')
+    return value
+
+
+def _emit() -> None: ...
+def _now() -> None: ...
+
+
+_VERBS: dict[str, Callable[[], None]] = {"emit": _emit, "now": _now}

@@ -1,0 +1,369 @@
+"""Side effects: an intent before, a receipt after, and a name for what is not known.
+
+`decide` says what a recorded effect means for a call of it; the rest does it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from ..storage.interface import Refusal
+from ..storage.records import EffectRow, EffectState, Receipt
+from .definition import StepDefinition, function_step
+from .errors import BadCall, DuplicateKey, EffectMismatch, EffectUnknown
+from .failures import Failure, failure_of, read_failure
+from .traffic import resolve
+
+if TYPE_CHECKING:
+    from .environment import Environment
+    from .scope import Scope
+    from .values import ValueCodec
+
+__all__ = ["Done", "NotDone", "NotDoneRule", "never_sent", "perform_once"]
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Done(Generic[R]):
+    """An unknown effect did happen, and this is what it returned."""
+
+    value: R
+
+
+class NotDone(Exception):
+    """The effect did not happen: raised by the function itself, or answered by a probe."""
+
+
+NotDoneRule = type[BaseException] | tuple[type[BaseException], ...] | Callable[[Exception], bool]
+
+_NEVER_SENT = frozenset(
+    {
+        "builtins.ConnectionRefusedError",
+        "socket.gaierror",
+        "ssl.SSLCertVerificationError",
+        "httpx.ConnectError",
+        "httpx.ConnectTimeout",
+        "httpx.PoolTimeout",
+        "httpx.UnsupportedProtocol",
+        "httpcore.ConnectError",
+        "httpcore.ConnectTimeout",
+        "aiohttp.client_exceptions.ClientConnectorError",
+        "aiohttp.client_exceptions.InvalidURL",
+        "requests.exceptions.ConnectTimeout",
+        "requests.exceptions.InvalidURL",
+        "requests.exceptions.MissingSchema",
+        "urllib3.exceptions.NewConnectionError",
+    }
+)
+_REFUSING_ANSWERS = frozenset({400, 401, 403, 404, 405, 413, 415, 422, 429})
+
+
+def never_sent(error: BaseException) -> bool:
+    """Whether an exception proves that the request did not take effect. The default `not_done`.
+
+    Knows refused connections, unknown hosts, TLS handshakes that failed, the connect errors of
+    httpx, aiohttp and requests, and the answers 400, 401, 403, 404, 405, 413, 415, 422 and 429.
+    Goes by the names of classes and their attributes, so none of these is imported.
+    """
+    names = {f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__}
+    if names & _NEVER_SENT:
+        return True
+    if "requests.exceptions.ConnectionError" in names or "ssl.SSLError" in names:
+        return _was_connecting(error)
+    return _answer_of(error) in _REFUSING_ANSWERS
+
+
+def _was_connecting(error: BaseException) -> bool:
+    """For errors whose class does not tell: whether a connection never came about."""
+    text = f"{error!r} {error.__cause__!r} {error.__context__!r}"
+    return any(
+        sign in text
+        for sign in (
+            "NewConnectionError",
+            "NameResolutionError",
+            "ConnectTimeoutError",
+            "handshake",
+        )
+    )
+
+
+def _answer_of(error: BaseException) -> object:
+    """The HTTP status in an error, where the well-known clients put it."""
+    answer = getattr(error, "response", None)
+    for holder, name in ((answer, "status_code"), (error, "status_code"), (error, "status")):
+        status = getattr(holder, name, None)
+        if isinstance(status, int):
+            return status
+    return None
+
+
+def _says_not_done(rule: NotDoneRule, error: Exception) -> bool:
+    if isinstance(error, NotDone):
+        return True
+    if isinstance(rule, (type, tuple)):
+        return isinstance(error, rule)
+    return bool(rule(error))
+
+
+class _Once:
+    """One use of an effect: its row, its function and how to decide when it is unknown."""
+
+    __slots__ = ("args", "definition", "digest", "key", "not_done", "on_unknown", "operation",
+                 "preview", "probe", "scope")  # fmt: skip
+
+    def __init__(
+        self,
+        scope: Scope,
+        key: str,
+        operation: str,
+        definition: StepDefinition,
+        args: tuple[Any, ...],
+        probe: Callable[[str], Awaitable[Any]] | None,
+        on_unknown: str,
+        not_done: NotDoneRule,
+    ) -> None:
+        self.scope = scope
+        self.key = key
+        self.operation = operation
+        self.definition = definition
+        self.args = args
+        self.digest, self.preview = definition.digest_of(args, {})
+        self.probe = probe
+        self.on_unknown = on_unknown
+        self.not_done = not_done
+
+    @property
+    def codec(self) -> ValueCodec:
+        return self.definition.output
+
+    @property
+    def where(self) -> str:
+        return self.scope.identity or "run"
+
+
+async def perform_once(
+    scope: Scope,
+    key: str,
+    operation: str,
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    *,
+    probe: Callable[[str], Awaitable[Any]] | None,
+    on_unknown: str,
+    not_done: NotDoneRule,
+) -> Any:
+    """See `Ctx.once`."""
+    if key in scope.effect_keys:
+        raise DuplicateKey(key, scope.identity or "run")
+    scope.effect_keys.add(key)
+    scope.calls += 1
+    once = _Once(scope, key, operation, function_step(fn), args, probe, on_unknown, not_done)
+    row = await _present_row(once)
+    if row is None or row.state is EffectState.NOT_DONE:
+        return await _do(once)
+    if row.state is EffectState.RECEIPT:
+        return _value_of(once, row)
+    return await _resolve(once, row, _cause_of(row))
+
+
+async def _present_row(once: _Once) -> EffectRow | None:
+    """What is recorded, after an earlier call of it that still runs here has ended."""
+    life = once.scope.life
+    running = life.environment.effects_running.get(once.operation)
+    if running is not None:
+        await asyncio.wait([running])
+        await _refresh(once)
+    row = life.effects.get(once.operation)
+    if row is not None and row.digest != once.digest:
+        raise EffectMismatch(once.key, once.where, row.preview, once.preview)
+    return row
+
+
+async def _refresh(once: _Once) -> None:
+    """Read the effects again: a late receipt goes past the life that waits for it."""
+    life = once.scope.life
+    for row in await life.environment.store.effects(life.ledger.row.key):
+        life.effects[row.operation] = row
+
+
+def _value_of(once: _Once, row: EffectRow) -> Any:
+    where = f"the receipt of the effect {once.key}"
+    return once.scope.life.decode(once.codec, row.value or b"null", where)
+
+
+def _cause_of(row: EffectRow) -> Failure | None:
+    return None if row.error is None else read_failure(row.error)
+
+
+async def _do(once: _Once) -> Any:
+    """Write the intent, call the function, write the receipt."""
+    life = once.scope.life
+    if not once.scope.identity:
+        await life.gate()
+        life.journal.enter_live(life.root.view)
+    row = _record(once, EffectState.INTENT)
+    await life.ledger.durable()
+    life.check_fenced()
+    try:
+        value = await _call(once, row)
+    except Exception as error:  # noqa: BLE001  (whatever it is, the effect is unknown)
+        return await _raised(once, row, error)
+    return await _received(once, row, value)
+
+
+async def _received(once: _Once, row: EffectRow, value: Any, by: str | None = None) -> Any:
+    life = once.scope.life
+    data = once.codec.encode(value, f"what the effect {once.key} returned", life.limits)
+    if life.fenced is not None:
+        _late(life.environment, life.ledger.row.id, row, data)
+        life.check_fenced()
+    _record(once, EffectState.RECEIPT, value=data, by=by)
+    await life.ledger.durable()
+    return value
+
+
+async def _call(once: _Once, row: EffectRow) -> Any:
+    """Call the function, known to the whole runtime as running while it does."""
+    environment = once.scope.life.environment
+    if once.definition.sync:
+        call = environment.threads.start(partial(once.definition.function, *once.args))
+        return await _thread_call(once, row, call)
+    running: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+    environment.effects_running[once.operation] = running
+    try:
+        value = await once.definition.function(*once.args)
+        return await value if inspect.isawaitable(value) else value
+    finally:
+        environment.effects_running.pop(once.operation, None)
+        running.cancel()
+
+
+async def _thread_call(once: _Once, row: EffectRow, call: asyncio.Future[Any]) -> Any:
+    """A function in a thread goes on when its caller is cancelled: its receipt comes late."""
+    life = once.scope.life
+    life.environment.effects_running[once.operation] = call
+    ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    call.add_done_callback(lambda _: resolve(ended))
+    call.add_done_callback(lambda _: life.environment.effects_running.pop(once.operation, None))
+    try:
+        await ended
+    except asyncio.CancelledError:
+        call.add_done_callback(partial(_late_thread, once, row))
+        raise
+    return call.result()
+
+
+def _late_thread(once: _Once, row: EffectRow, call: asyncio.Future[Any]) -> None:
+    if call.cancelled() or call.exception() is not None:
+        return
+    life = once.scope.life
+    data = once.codec.encode(call.result(), f"what the effect {once.key} returned", life.limits)
+    _late(life.environment, life.task_id, row, data)
+
+
+class _LateReceipt:
+    """A receipt without a waiter; refused, it was decided otherwise meanwhile."""
+
+    def __init__(self, task_id: str, row: EffectRow) -> None:
+        self._receipt = Receipt(row.task, task_id, row, len(row.value or b""))
+
+    def seal(self) -> Receipt:
+        return self._receipt
+
+    def settle(self, refusal: Refusal | None) -> None: ...
+
+
+def _late(environment: Environment, task_id: str, row: EffectRow, data: bytes) -> None:
+    now = environment.clock.now()
+    row = row._replace(state=EffectState.RECEIPT, value=data, error=None, ended_at=now)
+    environment.store.submit(_LateReceipt(task_id, row))
+
+
+async def _raised(once: _Once, row: EffectRow, error: Exception) -> Any:
+    """The function has raised: either it is known that nothing happened, or it is unknown."""
+    life = once.scope.life
+    life.check_fenced()
+    if _says_not_done(once.not_done, error):
+        _record(once, EffectState.NOT_DONE, error=failure_of(error))
+        await life.ledger.durable()
+        raise error
+    failure = failure_of(error)
+    row = _record(once, EffectState.INTENT, error=failure)
+    await life.ledger.durable()
+    return await _resolve(once, row, failure, error)
+
+
+async def _resolve(
+    once: _Once, row: EffectRow, cause: Failure | None, error: Exception | None = None
+) -> Any:
+    """Decide an unknown effect: by the probe, else as `on_unknown` says."""
+    life = once.scope.life
+    if once.probe is not None:
+        answer = await once.probe(once.operation)
+        if isinstance(answer, Done):
+            return await _received(once, row, answer.value, by="probe")
+        if not isinstance(answer, NotDone):
+            raise BadCall("probe", answer, "answers neither Done nor NotDone", "Done(value)")
+        _record(once, EffectState.NOT_DONE, error=cause, by="probe")
+        await life.ledger.durable()
+    elif once.on_unknown != "retry":
+        raise _undecided(once, cause) from error
+    if error is not None:
+        raise error
+    return await _do(once)
+
+
+def _undecided(once: _Once, cause: Failure | None) -> BaseException:
+    life = once.scope.life
+    why = "its process died, or it was cancelled or timed out" if cause is None else str(cause)
+    unknown = EffectUnknown(once.key, once.where, once.operation, why)
+    if once.on_unknown == "fail":
+        return unknown
+    return life.halt("effect_unknown", unknown, f"settle({once.key!r}, Done(value) or NotDone())")
+
+
+def _record(
+    once: _Once,
+    state: EffectState,
+    *,
+    value: bytes | None = None,
+    error: Failure | None = None,
+    by: str | None = None,
+) -> EffectRow:
+    """Put the effect, as it stands now, on the ledger."""
+    scope = once.scope
+    life = scope.life
+    ledger, now = life.ledger, life.clock.now()
+    earlier = life.effects.get(once.operation)
+    row = EffectRow(
+        task=ledger.row.key,
+        operation=once.operation,
+        step=scope.identity or scope.prefix,
+        key=once.key,
+        state=state,
+        epoch=life.environment.store.epoch,
+        incarnation=ledger.progress.incarnation,
+        serial=scope.serial,
+        digest=once.digest,
+        preview=once.preview,
+        value=value,
+        error=None if error is None else error.encoded(),
+        decided_by=by,
+        started_at=now if earlier is None else earlier.started_at,
+        ended_at=None if state is EffectState.INTENT else now,
+    )
+    life.effects[once.operation] = row
+    ledger.effect(row, len(value or b""))
+    kind = (
+        "effect_unknown" if error is not None and state is EffectState.INTENT else f"effect_{state}"
+    )
+    ledger.event(
+        kind, step=scope.identity or None, data={"key": once.key, "operation": once.operation}
+    )
+    return row

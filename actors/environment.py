@@ -1,0 +1,41 @@
+"""What all actors of one runtime share."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..storage.clock import Clock
+from ..storage.interface import Store
+from .values import Limits
+
+if TYPE_CHECKING:
+    from .ledger import Ledger
+    from .threads import Threads
+
+__all__ = ["Environment"]
+
+
+@dataclass(slots=True)
+class Environment:
+    """The surroundings of every incarnation: store, time, chance, threads."""
+
+    store: Store
+    clock: Clock
+    chance: Callable[[], float]
+    """A number from 0 up to 1, for jitter."""
+    threads: Threads
+    limits: Limits = field(default_factory=Limits)
+    debug: bool = False
+    cleanup: float = 5.0
+    """Seconds that cancelled user code gets before it is never resumed again."""
+    grace: float = 10.0
+    """Seconds that steps in the air get to reach their checkpoint."""
+    on_commit: Callable[[Ledger], None] | None = None
+    """Told on the loop after each commit of a task, for those who follow its events."""
+    effects_running: dict[str, asyncio.Future[Any]] = field(default_factory=dict)
+    """Calls of effects that still run in this process, by operation id."""
+    severed: list[Any] = field(default_factory=list)
+    """Coroutines that were cut off: they stay referenced, or their `finally` would run."""

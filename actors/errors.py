@@ -1,0 +1,242 @@
+"""Errors of actors and their steps, grouped by who must act."""
+
+from __future__ import annotations
+
+from ..storage.errors import EverstepError
+
+__all__ = [
+    "AmbiguousStep",
+    "BadActor",
+    "BadCall",
+    "ConflictingChange",
+    "DuplicateKey",
+    "EffectMismatch",
+    "EffectUnknown",
+    "HeartbeatMissed",
+    "NoRuntime",
+    "NotSerializable",
+    "PayloadTooLarge",
+    "ProcessDied",
+    "ReplayMismatch",
+    "StateUnreadable",
+    "StepTimeout",
+    "UnaskedCancellation",
+    "UnknownActor",
+]
+
+
+# --- for the author of the actor --------------------------------------------------------
+
+
+class BadActor(EverstepError, TypeError):
+    """The class of an actor, or a step of it, cannot work as it is written."""
+
+    def __init__(self, what: str, why: str, instead: str) -> None:
+        self.what = what
+        self.why = why
+        self.instead = instead
+        super().__init__(f"{what}: {why}; write {instead}")
+
+
+class BadCall(EverstepError, ValueError):
+    """A public function was called with a value that it cannot take."""
+
+    def __init__(self, what: str, value: object, why: str, instead: str) -> None:
+        self.what = what
+        self.value = repr(value)[:200]
+        self.why = why
+        self.instead = instead
+        super().__init__(f"{what}={self.value}: {why}; write {instead}")
+
+
+class NoRuntime(EverstepError):
+    """`self.ctx` was used on an actor that no runtime runs."""
+
+    def __init__(self, actor: str) -> None:
+        self.actor = actor
+        super().__init__(
+            f"{actor} is not run by a runtime, so it has no `ctx`; "
+            "start it with `await runtime.start(…)`, or test the step without `self.ctx`"
+        )
+
+
+class UnknownActor(EverstepError):
+    """The stored name of an actor is known to no class, or to more than one."""
+
+    def __init__(self, name: str, why: str) -> None:
+        self.name = name
+        self.why = why
+        super().__init__(f"actor {name!r}: {why}; name the class to use: Runtime(…, actors=[…])")
+
+
+class NotSerializable(EverstepError):
+    """A value does not come back from the store as it went in. Never retried."""
+
+    def __init__(self, where: str, kind: str, why: str) -> None:
+        self.where = where
+        self.kind = kind
+        self.why = why
+        super().__init__(
+            f"{where} cannot be stored: {kind} {why}; "
+            "annotate it with a type that pydantic writes as JSON and reads back equal"
+        )
+
+
+class PayloadTooLarge(EverstepError):
+    """A value, or the state, is over the limit. Never retried."""
+
+    def __init__(self, where: str, size: int, limit: int) -> None:
+        self.where = where
+        self.size = size
+        self.limit = limit
+        super().__init__(
+            f"{where} takes {size:,} bytes as JSON and the limit is {limit:,}; store a reference "
+            "to it (a path, a key of an object store), or raise the limit: "
+            "Runtime(…, limits=Limits(…))"
+        )
+
+
+class ConflictingChange(EverstepError):
+    """Two steps that overlap, or a step and `run`, changed one field. Never retried."""
+
+    def __init__(self, step: str, field: str, other: str) -> None:
+        self.step = step
+        self.field = field
+        self.other = other
+        super().__init__(
+            f"step {step} changed the field {field!r}, which {other} changed since the step was "
+            f"called; return the value from the step and let `run` collect it, or make the field "
+            f"append-only: {field}: Log[…] = Log()"
+        )
+
+
+class AmbiguousStep(EverstepError):
+    """Unkeyed calls of one step overlap from two asyncio tasks. Never retried."""
+
+    def __init__(self, step: str, parameter: str | None) -> None:
+        self.step = step
+        self.parameter = parameter
+        remedy = f'@step(key="{parameter}")' if parameter else "ctx.step(…, key=…)"
+        super().__init__(
+            f"step {step} is called from two asyncio tasks at once, so a restart could not tell "
+            f"the calls apart; give each call a key: {remedy}"
+        )
+
+
+class ReplayMismatch(EverstepError):
+    """`run` called a finished step with other arguments than it was finished with.
+
+    Nothing ran; the task is paused with everything untouched.
+    """
+
+    def __init__(self, step: str, recorded: str, present: str, parameter: str | None) -> None:
+        self.step = step
+        self.recorded = recorded
+        self.present = present
+        self.parameter = parameter
+        example = f'@step(key="{parameter}")' if parameter else "ctx.step(…, key=…)"
+        super().__init__(
+            f"step {step} was finished with {recorded} and is now called with {present}; "
+            f"where the code was changed, put the old call back, or tell calls apart by a key "
+            f"({example}), then resume the task"
+        )
+
+
+class DuplicateKey(EverstepError):
+    """One attempt used an effect's key twice. Never retried."""
+
+    def __init__(self, key: str, step: str) -> None:
+        self.key = key
+        self.step = step
+        super().__init__(
+            f"the effect key {key!r} was used twice in one attempt of {step}; "
+            "give each effect of a step its own key"
+        )
+
+
+class EffectMismatch(EverstepError):
+    """An effect was repeated with other arguments than its intent has. Never retried."""
+
+    def __init__(self, key: str, step: str, recorded: str, present: str) -> None:
+        self.key = key
+        self.step = step
+        self.recorded = recorded
+        self.present = present
+        super().__init__(
+            f"the effect {key!r} of {step} was begun with {recorded} and is now asked for with "
+            f"{present}; the arguments of an effect must not change between attempts: compute them "
+            "in an earlier step"
+        )
+
+
+# --- for who reads what happened ----------------------------------------------------------
+
+
+class StepTimeout(EverstepError, TimeoutError):
+    """An attempt ran longer than the step's `timeout`."""
+
+    def __init__(self, step: str, timeout: float) -> None:
+        self.step = step
+        self.timeout = timeout
+        super().__init__(f"step {step} ran longer than timeout={timeout:g} s")
+
+
+class HeartbeatMissed(EverstepError, TimeoutError):
+    """An attempt gave no sign of life for longer than the step's `heartbeat`."""
+
+    def __init__(self, step: str, heartbeat: float) -> None:
+        self.step = step
+        self.heartbeat = heartbeat
+        super().__init__(
+            f"step {step} gave no sign of life for heartbeat={heartbeat:g} s; "
+            "call self.ctx.heartbeat() while it works"
+        )
+
+
+class ProcessDied(EverstepError):
+    """The process died during each attempt that the step had left."""
+
+    def __init__(self, step: str, attempts: int) -> None:
+        self.step = step
+        self.attempts = attempts
+        super().__init__(
+            f"the process died during the last of {attempts} attempts of step {step}; "
+            "what the step does may be what kills it"
+        )
+
+
+class UnaskedCancellation(EverstepError):
+    """User code raised CancelledError, and nobody had cancelled it: a failure like any other."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        super().__init__(
+            f"{where} raised CancelledError, but nobody had asked for its cancellation"
+        )
+
+
+class EffectUnknown(EverstepError):
+    """It is not known whether an effect happened, and `on_unknown="fail"` was chosen."""
+
+    def __init__(self, key: str, step: str, operation: str, cause: str) -> None:
+        self.key = key
+        self.step = step
+        self.operation = operation
+        self.cause = cause
+        super().__init__(
+            f"it is unknown whether the effect {key!r} of {step} happened ({cause}); "
+            f"its operation id is {operation}"
+        )
+
+
+class StateUnreadable(EverstepError):
+    """What the store holds does not fit the class. The stored bytes are untouched."""
+
+    def __init__(self, actor: str, where: str, why: str) -> None:
+        self.actor = actor
+        self.where = where
+        self.why = why
+        super().__init__(
+            f"{where} of the actor {actor!r} does not load: {why}; "
+            "put back a class that reads it, or lift the old form with @upcast, then resume the task"
+        )

@@ -1,0 +1,232 @@
+"""The life of a step: found in the store, or attempted until it has an outcome.
+
+Reads from top to bottom: `perform` -> replayed or live -> begin, execute, finish or fail.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from ..storage.clock import Due, due_in, left_of
+from ..storage.records import Outcome, StepRow
+from . import rows
+from .attempt import Attempt
+from .errors import ProcessDied, UnaskedCancellation
+from .failures import Failure, StepFailed, failure_of, found_in, read_failure
+from .leash import Severed
+from .retry import Retry, any_matches, delay, verdict
+from .scope import Call
+from .state import adopt
+from .verdicts import How, how_ended, requested_cancellation
+
+if TYPE_CHECKING:
+    from .incarnation import Incarnation
+
+__all__ = ["perform"]
+
+_DEFAULT = Retry()
+
+
+async def perform(life: Incarnation, call: Call, *, ends_plan: bool = False) -> Any:
+    """What the step returns: recorded, or by executing it.
+
+    Cancelling leaves nothing while it executes; once its checkpoint is on its way, that stays.
+
+    Raises:
+        StepFailed: all its attempts are used up, now or in an earlier life.
+        Refused, StoreFailed: the task is no longer ours.
+    """
+    row = life.take(call)
+    if row is not None and row.outcome is not None:
+        return _replayed(life, call, row)
+    call.scope.takes_off(call)
+    life.journal.enter_live(life.root.view)
+    traffic, at_root = life.journal.traffic, call.scope is life.root
+    traffic.enters(call.scope, at_root)
+    try:
+        return await _live(life, call, row, ends_plan)
+    finally:
+        traffic.backed_off(call.identity)
+        traffic.leaves(call.scope, at_root)
+        call.scope.has_landed(call)
+
+
+def _replayed(life: Incarnation, call: Call, row: StepRow) -> Any:
+    life.sync(call.scope)
+    life.remember(call, row)
+    if row.outcome is Outcome.FAILED:
+        raise _step_failed(call, row, read_failure(row.error or b"null"))
+    call.scope.show(row)
+    if row.output is None:
+        return None
+    return life.decode(call.definition.output, row.output, f"the output of step {row.identity}")
+
+
+async def _live(life: Incarnation, call: Call, row: StepRow | None, ends_plan: bool) -> Any:
+    retry = call.definition.options.retry or _DEFAULT
+    row = _due_for_an_attempt(life, call, row, retry)
+    if row.attempts >= retry.max_attempts:
+        died = failure_of(ProcessDied(call.identity, row.attempts))
+        raise await _used_up(life, call, row, died)
+    while True:
+        row = await _begin(life, call, row, retry)
+        attempt = Attempt(call, row)
+        try:
+            value = await attempt.execute()
+            done = _finish(life, call, attempt, row, value, ends_plan)
+        except BaseException as error:  # noqa: BLE001  (the boundary of user code)
+            row = await _ended(life, call, attempt, row, error, retry)
+        else:
+            if done:
+                await life.ledger.durable()
+            return value
+
+
+def _due_for_an_attempt(
+    life: Incarnation, call: Call, row: StepRow | None, retry: Retry
+) -> StepRow:
+    progress = life.ledger.progress
+    if row is None:
+        task, now = life.ledger.row.key, life.clock.now()
+        seen = progress.deaths_settled
+        row = rows.first(call, task, progress.chapter, life.schema.version, seen, now)
+    return rows.charged(row, progress.deaths_total, progress.deaths_settled, retry.max_attempts)
+
+
+async def _begin(life: Incarnation, call: Call, row: StepRow, retry: Retry) -> StepRow:
+    """Count the attempt. The row is waited for where losing it could add an execution."""
+    await life.gate()
+    due = rows.due_of(row)
+    if due is not None:
+        await _back_off(life, call, due)
+        await life.gate()
+    ledger = life.ledger
+    row = rows.begun(row, call, life.clock.now())
+    waited = due is not None or row.attempts + 1 >= retry.max_attempts
+    ledger.due(None)
+    ledger.step(row)
+    ledger.event_bytes("step_started", row.identity, b'{"attempt":%d}' % (row.attempts + 1))
+    if waited:
+        await ledger.durable()
+        life.check_fenced()
+    else:
+        ledger.write()
+    return row
+
+
+async def _back_off(life: Incarnation, call: Call, due: Due) -> None:
+    """Wait for what is left of a stored delay; the row says so while nothing else runs."""
+    life.journal.backs_off(call.identity, due)
+    life.ledger.write()
+    try:
+        left = left_of(life.clock, due)
+        if left > 0:
+            await life.clock.sleep(left)
+    finally:
+        life.journal.traffic.backed_off(call.identity)
+
+
+def _finish(
+    life: Incarnation, call: Call, attempt: Attempt, row: StepRow, value: Any, ends_plan: bool
+) -> bool:
+    """Turn a returned value into the checkpoint; whether it must be waited for."""
+    life.check_fenced()
+    identity, ledger = row.identity, life.ledger
+    where = f"the output of step {identity}"
+    attempt.finishing = True
+    output = call.definition.output.encode(value, where, life.limits)
+    changes = attempt.changes()
+    life.sync(call.scope)
+    adopt(call.scope.view, call.frame, changes, identity)
+    attempt.end()
+    changed, appended, size = changes.encoded()
+    seq = ledger.next_seq()
+    row = rows.completed(row, seq, output, changed, appended, life.clock.now())
+    call.scope.shows(changes.fields, seq)
+    ledger.step(row, size + len(output))
+    for name, data in attempt.emitted:
+        ledger.event_bytes(name, identity, data)
+    ledger.event_bytes("step_completed", identity, None)
+    life.checkpointed(call, attempt, row)
+    if ends_plan:
+        life.journal.succeeded(output)
+    elif call.definition.options.lazy:
+        return False
+    return True
+
+
+async def _ended(
+    life: Incarnation,
+    call: Call,
+    attempt: Attempt,
+    row: StepRow,
+    error: BaseException,
+    retry: Retry,
+) -> StepRow:
+    """What follows an attempt that did not succeed: the row for the next one, or an exception."""
+    cancelled = requested_cancellation(asyncio.current_task())
+    how = how_ended(error, attempt.cause, cancelled)
+    attempt.end()
+    if how is How.LOST or life.fenced is not None:
+        raise error
+    if how in (How.LEAVING, How.LEFT, How.CUT):
+        life.journal.let_go(row, "step_cut" if how is How.CUT else "step_cancelled")
+        raise asyncio.CancelledError if isinstance(error, Severed) else error
+    if attempt.cause is not None:
+        error = attempt.cause
+    elif isinstance(error, asyncio.CancelledError):
+        error = UnaskedCancellation(f"step {row.identity}")
+    _forget_inner_failures(life, attempt, error)
+    hopeless = how is How.HOPELESS or (attempt.finishing and isinstance(error, ValidationError))
+    final = hopeless or any_matches(error, retry.give_up_on)
+    failure = failure_of(error, final=final)
+    elapsed = life.clock.now() - row.first_at
+    if final or verdict(retry, error, row.attempts + 1, elapsed) == "give_up":
+        raise await _used_up(life, call, rows.failed(row, b"", None, 0.0), failure) from error
+    return await _try_again(life, row, failure, delay(retry, row.attempts + 1, life.chance, error))
+
+
+def _forget_inner_failures(life: Incarnation, attempt: Attempt, error: BaseException) -> None:
+    """Steps below, whose failure left this attempt, get a fresh budget in the next one."""
+    leaving = attempt.left_by({failure.identity for failure in found_in(error)})
+    for identity in leaving:
+        life.journal.forget(identity)
+
+
+async def _try_again(life: Incarnation, row: StepRow, failure: Failure, wait: float) -> StepRow:
+    """Record a failed attempt before its backoff."""
+    due = due_in(life.clock, wait)
+    row = rows.failed(row, failure.encoded(), due, life.clock.now())
+    life.ledger.step(row)
+    data = {"attempt": row.attempts, "error": str(failure), "retry_in": wait}
+    life.ledger.event("step_failed", step=row.identity, data=data)
+    life.journal.backs_off(row.identity, due)
+    await life.ledger.durable()
+    return row
+
+
+async def _used_up(life: Incarnation, call: Call, row: StepRow, failure: Failure) -> StepFailed:
+    """Record that the step has failed for good; the exception to raise."""
+    life.check_fenced()
+    ledger = life.ledger
+    row = row._replace(
+        open=0,
+        outcome=Outcome.FAILED,
+        seq=ledger.next_seq(),
+        error=failure.encoded(),
+        ended_at=life.clock.now(),
+    )
+    ledger.step(row)
+    data = {"attempt": row.attempts, "error": str(failure), "final": True}
+    ledger.event("step_failed", step=row.identity, data=data)
+    life.remember(call, row)
+    await ledger.durable()
+    return _step_failed(call, row, failure)
+
+
+def _step_failed(call: Call, row: StepRow, failure: Failure) -> StepFailed:
+    call.scope.failed(row.identity)
+    return StepFailed(row.name, row.identity, row.attempts, failure)

@@ -1,0 +1,58 @@
+"""How one life of an actor ends, as plain records. What follows is decided by the supervisor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..storage.errors import Refused, StoreFailed
+from ..storage.records import StepReset
+from .failures import Failure
+
+__all__ = ["Crashed", "Exit", "Fenced", "Halted", "Released", "Succeeded"]
+
+
+@dataclass(frozen=True, slots=True)
+class Succeeded:
+    """`run`, or the last step of the plan, has returned; the task's end is committed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crashed:
+    """An exception left `run`. Nothing of it is recorded yet."""
+
+    failure: Failure
+    never_retried: bool
+    """The cause is an error for which trying again is pointless: give up at once."""
+    forget: tuple[StepReset, ...] = ()
+    """Failures of steps that left `run` with it, and get a fresh budget."""
+
+
+@dataclass(frozen=True, slots=True)
+class Halted:
+    """The task cannot go on without a person. To be recorded as `paused`; charges nothing."""
+
+    reason: str
+    """One word: `effect_unknown`, `replay_mismatch`, `state_unreadable`."""
+    failure: Failure
+    remedy: str
+    """The command that ends the pause."""
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """The life was ended from outside, in order: stop, pause or cancel. Charges nothing."""
+
+    severed: bool = False
+    """User code did not end in time and is never resumed again."""
+    late: tuple[str, ...] = field(default=())
+    """Who was late: steps that had not reached their checkpoint."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fenced:
+    """The store refused a write of this life: somebody else owns the task, or the store is gone."""
+
+    refusal: Refused | StoreFailed
+
+
+Exit = Succeeded | Crashed | Halted | Released | Fenced

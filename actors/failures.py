@@ -1,0 +1,123 @@
+"""What went wrong, as facts that last: the same live and after a restart."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from ..storage.errors import EverstepError
+
+__all__ = ["Failure", "StepFailed", "failure_of", "found_in", "read_failure"]
+
+_TRACEBACK_LIMIT = 8_000
+_MESSAGE_LIMIT = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Facts of an exception: its class with all bases, its message, its traceback as text."""
+
+    kind: str
+    """Qualified name of the exception's class."""
+    message: str
+    bases: tuple[str, ...] = ()
+    traceback: str = ""
+    final: bool = False
+    """Trying again is pointless: the error is of a kind that is never retried."""
+
+    def is_a(self, kind: type[BaseException]) -> bool:
+        """Whether the exception was an instance of `kind`, by qualified name."""
+        return _qualified(kind) in self.bases
+
+    def encoded(self) -> bytes:
+        return _FACTS.dump_json(self)
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.message}" if self.message else self.kind
+
+
+_FACTS = TypeAdapter(Failure)
+
+
+def read_failure(data: bytes) -> Failure:
+    """The facts that `Failure.encoded` wrote."""
+    return _FACTS.validate_json(data)
+
+
+def failure_of(error: BaseException, *, final: bool = False) -> Failure:
+    """The facts of an exception; of a group with a single member, those of the member."""
+    error = _single(error)
+    kinds = [kind for kind in type(error).__mro__ if kind is not object]
+    lines = traceback.format_exception(error, limit=-40)
+    return Failure(
+        kind=_qualified(type(error)),
+        message=_message(error)[:_MESSAGE_LIMIT],
+        bases=tuple(_qualified(kind) for kind in kinds),
+        traceback=_printable("".join(lines))[-_TRACEBACK_LIMIT:],
+        final=final,
+    )
+
+
+def _message(error: BaseException) -> str:
+    """The exception's own words; an exception whose `str` fails is still a failure with facts."""
+    try:
+        return _printable(str(error))
+    except Exception as broken:  # noqa: BLE001  (user code in __str__)
+        return f"(its message cannot be read: {type(broken).__name__})"
+
+
+def _printable(text: str) -> str:
+    """Text that can be written as UTF-8: lone surrogates are replaced."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _single(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
+
+
+def _qualified(kind: type[BaseException]) -> str:
+    if kind.__module__ == "builtins":
+        return kind.__qualname__
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+class StepFailed(EverstepError):
+    """A step has used up its attempts. Carries the same facts live and after a restart.
+
+    `failure.is_a(SomeError)` answers what the last attempt failed with.
+    """
+
+    def __init__(self, step: str, identity: str, attempts: int, failure: Failure) -> None:
+        self.step = step
+        self.identity = identity
+        self.attempts = attempts
+        self.failure = failure
+        times = "once" if attempts == 1 else f"{attempts} times"
+        super().__init__(f"step {step} failed, tried {times}; the last failure was {failure}")
+
+    def is_a(self, kind: type[BaseException]) -> bool:
+        """Whether the last attempt failed with an instance of `kind`."""
+        return self.failure.is_a(kind)
+
+
+def found_in(error: BaseException) -> Iterator[StepFailed]:
+    """Every StepFailed in an exception: itself, its causes, its contexts, members of groups."""
+    seen: set[int] = set()
+    stack: list[BaseException | None] = [error]
+    while stack:
+        one = stack.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, StepFailed):
+            yield one
+        if isinstance(one, BaseExceptionGroup):
+            members: tuple[Any, ...] = one.exceptions
+            stack.extend(members)
+        stack.extend((one.__cause__, one.__context__))

@@ -1,0 +1,42 @@
+"""Names of steps that stay the same over attempts, restarts and processes."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+__all__ = ["chapter_prefix", "identity_of", "inside"]
+
+_SPECIAL = re.compile(r"[%/#:@]")
+_LONGEST_KEY = 120
+
+
+def chapter_prefix(chapter: int) -> str:
+    """What every identity of a chapter begins with; nothing in the first one."""
+    return "" if chapter == 1 else f"@{chapter}/"
+
+
+def inside(identity: str) -> str:
+    """What the identity of every step called by this step begins with."""
+    return f"{identity}/"
+
+
+def identity_of(prefix: str, name: str, key: str, occurrence: int) -> str:
+    """The identity of a call: `prefix`, name, key, and which call of these it is (from 1)."""
+    identity = prefix + _quoted(name)
+    if key:
+        identity += ":" + _quoted(_short(key))
+    return identity if occurrence == 1 else f"{identity}#{occurrence}"
+
+
+def _quoted(text: str) -> str:
+    if _SPECIAL.search(text) is None:
+        return text
+    return _SPECIAL.sub(lambda found: f"%{ord(found.group()):02X}", text)
+
+
+def _short(key: str) -> str:
+    """The key itself, or its beginning and a digest of the whole where it is long."""
+    if len(key) <= _LONGEST_KEY:
+        return key
+    return key[:80] + "~" + hashlib.blake2b(key.encode(), digest_size=16).hexdigest()

@@ -1,0 +1,391 @@
+"""One life of an actor in memory: from what the store remembers to how it ends.
+
+The life runs in the asyncio task that calls `live()`. Everything that it writes goes through the
+task's ledger; when it is fenced, nothing of it reaches the store any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from types import CoroutineType
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from ..storage.clock import Clock, Timer
+from ..storage.errors import EverstepError, Refused, StaleIncarnation, StoreFailed
+from ..storage.records import Loaded, Outcome, StepReset, StepRow
+from .actor import Actor, is_flow, steps_of
+from .attempt import Attempt
+from .ctx import Again
+from .environment import Environment
+from .errors import ReplayMismatch, StateUnreadable, UnaskedCancellation
+from .execution import perform
+from .exits import Crashed, Exit, Fenced, Halted, Released, Succeeded
+from .failures import failure_of, found_in
+from .history import chapter_view, present_view
+from .identity import chapter_prefix
+from .journal import Journal
+from .leash import Leash, Severed, Watch
+from .ledger import Ledger
+from .result import result_codec, run_of
+from .schema import Schema
+from .scope import CURRENT, Call, Scope
+from .state import collect, rebase
+from .traffic import done_within, resolve
+from .values import ValueCodec
+from .verdicts import Ended, Parted, leaves_for_good, requested_cancellation
+
+__all__ = ["Incarnation"]
+
+_WAKE_UP = 0.1
+"""Seconds that a coroutine cut off gets to let go of the task that awaited it."""
+
+
+class Incarnation:
+    """One life of one task. `live()` is called once."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        ledger: Ledger,
+        actor: type[Actor],
+        *,
+        reset_after: float,
+        loaded: Loaded | None = None,
+    ) -> None:
+        self.environment = environment
+        self.ledger = ledger
+        self.actor = actor
+        self.schema = Schema.of(actor)
+        self.limits = environment.limits
+        self.fenced: EverstepError | None = None
+        self.checkpoints = 0
+        """How many checkpoints this life has reached."""
+        self._reset_after = reset_after
+        self._loaded = loaded
+        self._draining = False
+        self._begun = False
+        self._outcome: Exit | None = None
+        self._watch: Watch | None = None
+        self._born = environment.clock.monotonic()
+        self._over: asyncio.Future[None] | None = None
+        self._reset: Timer | None = None
+
+    # --- facts ------------------------------------------------------------------------
+
+    @property
+    def task_id(self) -> str:
+        return self.ledger.row.id
+
+    @property
+    def clock(self) -> Clock:
+        return self.environment.clock
+
+    @property
+    def chance(self) -> Callable[[], float]:
+        return self.environment.chance
+
+    @property
+    def steps_running(self) -> tuple[str, ...]:
+        """Identities of the steps that execute just now."""
+        if not self._begun:
+            return ()
+        return tuple(attempt.identity for attempt in self.journal.traffic.attempts)
+
+    # --- the life ---------------------------------------------------------------------
+
+    async def live(self) -> Exit:
+        """Run the actor to its end, its crash, or to where it is ended from outside.
+
+        Never raises but KeyboardInterrupt and SystemExit. On success the end is committed; every
+        other exit is left to the caller to record.
+        """
+        self._over = asyncio.get_running_loop().create_future()
+        try:
+            return await self._live()
+        except (Refused, StoreFailed) as refusal:
+            return Fenced(refusal)
+        finally:
+            self.fence()
+            if self._reset is not None:
+                self._reset.cancel()
+            if not self._over.done():
+                self._over.set_result(None)
+
+    async def _live(self) -> Exit:
+        try:
+            loaded = self._loaded
+            self._loaded = None
+            if loaded is None:
+                loaded = await self.environment.store.load(
+                    self.ledger.row.key, flow=is_flow(self.actor)
+                )
+            self._begin(loaded)
+        except (StateUnreadable, ValidationError) as error:
+            return self._unreadable(error)
+        if self.ledger.progress.deaths or self.ledger.progress.brushes:
+            self._reset = self.clock.call_later(self._reset_after, self._outlived)
+        while True:
+            code = run_of(self.root.view) if is_flow(self.actor) else self._plan()
+            exit_or_value = await self._body(code)
+            if not isinstance(exit_or_value, Again):
+                return exit_or_value
+            await self._next_chapter()
+
+    def _begin(self, loaded: Loaded, family: Actor | None = None) -> None:
+        progress = self.ledger.progress
+        self.root = Scope(self, "", chapter_prefix(progress.chapter))
+        view = chapter_view if is_flow(self.actor) else present_view
+        self.root.view = view(loaded, self.actor, self.root, self.limits, family)
+        self.journal = Journal(self.ledger, self.schema.version, loaded, self._reset_after)
+        self._begun = True
+        self.effects = {row.operation: row for row in loaded.effects}
+
+    async def _body(self, code: Coroutine[Any, Any, Any]) -> Exit | Again:
+        """Await the actor's own code on its leash; how it ended, with every step of it ended."""
+        leash = Leash(code)
+        task = asyncio.current_task()
+        assert task is not None  # live() is only ever awaited by a task
+        self._watch = watch = Watch(self.clock, task, leash, self.environment.cleanup)
+        token = CURRENT.set(self.root)
+        value: Any = None
+        error: BaseException | None = None
+        try:
+            value = await leash
+        except BaseException as raised:  # noqa: BLE001  (the boundary of user code)
+            error = raised
+        finally:
+            self._watch = None
+            watch.settle()
+            CURRENT.reset(token)
+        if isinstance(error, Severed):
+            self.environment.severed.append(code)
+        if watch.cause is not None or (error is not None and requested_cancellation(task)):
+            self._outcome = self._outcome or Released(
+                isinstance(error, Severed), self.steps_running
+            )
+        return await self._conclude(value, error)
+
+    async def _conclude(self, value: Any, error: BaseException | None) -> Exit | Again:
+        if isinstance(error, (KeyboardInterrupt, SystemExit)):
+            self.fence()
+            raise error
+        await self._wind_up()
+        if self._outcome is not None:
+            return self._outcome
+        if error is None:
+            try:
+                return await self._returned(value)
+            except (EverstepError, ValidationError) as unfit:
+                error = unfit
+        if isinstance(error, (Refused, StoreFailed)):
+            return Fenced(error)
+        if isinstance(error, (asyncio.CancelledError, Severed)):
+            error = UnaskedCancellation("run")
+        return self._crashed(error)
+
+    async def _plan(self) -> Any:
+        """Run the steps that have no checkpoint in the order in which they are written."""
+        definitions = list(steps_of(self.actor).values())
+        done = [self._has_checkpoint(definition.name) for definition in definitions]
+        output: Any = None
+        for place, definition in enumerate(definitions):
+            call = self.root.make_call(definition.of(self.actor), (), {})
+            if (
+                not done[place]
+                and any(done[place:])
+                and self.journal.recollection.get(call.identity) is None
+            ):
+                self.ledger.event("step_inserted", step=call.identity)
+            output = await perform(self, call, ends_plan=not any(self._left(done, place)))
+        return output
+
+    def _has_checkpoint(self, name: str) -> bool:
+        row = self.journal.recollection.get(self.root.prefix + name)
+        return row is not None and row.outcome is Outcome.COMPLETED
+
+    @staticmethod
+    def _left(done: list[bool], place: int) -> list[bool]:
+        """For the steps after `place`: whether they still have to be executed."""
+        return [not finished for finished in done[place + 1 :]]
+
+    # --- how it ended -----------------------------------------------------------------
+
+    async def _returned(self, value: Any) -> Exit | Again:
+        self.sync(self.root)
+        if isinstance(value, Again):
+            return value
+        if not self.journal.finished:
+            output = result_codec(self.actor).encode(value, "the result of the task", self.limits)
+            unused = self.journal.recollection.unused()
+            if unused:
+                self.ledger.event("steps_unused", data={"steps": unused[:100]})
+            self.journal.enter_live(self.root.view)
+            self.journal.succeeded(output)
+            await self.ledger.durable()
+        return Succeeded()
+
+    def _crashed(self, error: BaseException) -> Crashed:
+        leaving = self.root.left_by({failed.identity for failed in found_in(error)})
+        total = self.ledger.progress.deaths_total
+        key = self.ledger.row.key
+        final = leaves_for_good(error)
+        return Crashed(
+            failure=failure_of(error, final=final),
+            never_retried=final,
+            forget=tuple(StepReset(key, identity, total) for identity in sorted(leaving)),
+        )
+
+    async def _wind_up(self) -> None:
+        """`run` is over: end the steps that still run, uncharged, and wait for that, bounded."""
+        if not self.journal.traffic.attempts:
+            return
+        if isinstance(self._outcome, Halted):
+            await self.journal.traffic.idle_within(self.clock, self.environment.grace)
+        self._end_attempts(Parted())
+        await self.journal.traffic.idle_within(self.clock, self.environment.cleanup)
+        for attempt in list(self.journal.traffic.attempts):
+            attempt.cut()
+        await self.journal.traffic.idle_within(self.clock, _WAKE_UP)
+
+    def _end_attempts(self, cause: BaseException) -> None:
+        for attempt in list(self.journal.traffic.attempts):
+            attempt.end_with(cause)
+
+    def _unreadable(self, error: Exception) -> Halted:
+        return Halted("state_unreadable", failure_of(error), self._command("resume()"))
+
+    def _command(self, action: str) -> str:
+        return f"await runtime.task({self.task_id!r}).{action}"
+
+    # --- ended from outside -----------------------------------------------------------
+
+    def fence(self) -> None:
+        """From now on nothing of this life reaches the ledger, and every call in it raises."""
+        if self.fenced is None:
+            self.fenced = StaleIncarnation(self.task_id, "this life of the actor has ended")
+
+    async def release(self, *, grace: float, cleanup: float) -> None:
+        """End the life in order: no new attempt, then `grace` seconds for those in the air.
+
+        After that everything is cancelled, and `cleanup` seconds later never resumed again.
+        Returns when `live()` has returned, or shortly after that last moment. Cancelling it
+        leaves the life draining.
+        """
+        self._draining = True
+        if self._over is None or self._over.done():
+            return
+        if self._begun:
+            await self.journal.traffic.idle_within(self.clock, grace)
+        self._end_attempts(Parted())
+        if self._watch is not None:
+            self._watch.end(Parted())
+        await self._over_within(cleanup)
+        for attempt in list(self.journal.traffic.attempts):
+            attempt.cut()
+        if self._watch is not None:
+            self._watch.cut()
+        await self._over_within(_WAKE_UP)
+
+    async def _over_within(self, seconds: float) -> None:
+        if self._over is None or self._over.done():
+            return
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._over.add_done_callback(lambda _: resolve(waiter))
+        await done_within(self.clock, waiter, seconds)
+
+    def halt(self, reason: str, error: EverstepError, action: str) -> Ended:
+        """The task cannot go on without a person: begin nothing new, and end as `Halted`."""
+        if self._outcome is None:
+            self._outcome = Halted(reason, failure_of(error), self._command(action))
+            self._draining = True
+        return Ended(reason)
+
+    # --- asked by scopes and attempts ---------------------------------------------------
+
+    def perform(self, call: Call) -> CoroutineType[Any, Any, Any]:
+        return cast("CoroutineType[Any, Any, Any]", perform(self, call))
+
+    def check_fenced(self) -> None:
+        """Raise if nothing of this life may reach the ledger any more."""
+        if self.fenced is not None:
+            raise self.fenced
+
+    def check(self) -> None:
+        """Raise why the life takes no more calls, if it does not."""
+        self.check_fenced()
+        if self._outcome is not None:
+            raise Ended("the task is halted")
+
+    async def gate(self) -> None:
+        """Return when an attempt may begin: not while stopping, nor while the store fails."""
+        self.check()
+        if self._draining:
+            await asyncio.get_running_loop().create_future()
+        if self.environment.store.trouble is not None:
+            await self.environment.store.ready()
+            await self.gate()
+
+    def take(self, call: Call) -> StepRow | None:
+        """What is recorded of this call. Halts the task where its arguments do not fit."""
+        row = self.journal.recollection.take(call)
+        if row is None or row.outcome is None or call.key or row.digest == call.digest:
+            return row
+        self.journal.recollection.put(row)
+        error = ReplayMismatch(
+            row.identity, row.preview, call.preview, call.definition.key_example()
+        )
+        self.halt("replay_mismatch", error, "resume()")
+        raise error
+
+    def decode(self, codec: ValueCodec, data: bytes, where: str) -> Any:
+        """A recorded value; halts the task where it cannot be read any more."""
+        try:
+            return codec.decode(data)
+        except ValueError as error:
+            unreadable = StateUnreadable(self.ledger.row.actor, where, str(error))
+            raise self.halt("state_unreadable", unreadable, "resume()") from error
+
+    # --- the state ----------------------------------------------------------------------
+
+    def sync(self, scope: Scope) -> None:
+        """Take over what the code of a scope has changed so far, by itself."""
+        changes = collect(scope.view, owner=scope.identity or "run", limits=self.limits)
+        if changes:
+            rebase(scope.view, changes)
+            if scope is self.root:
+                self.journal.run_changed(changes)
+
+    def checkpointed(self, call: Call, attempt: Attempt, row: StepRow) -> None:
+        """A step has its checkpoint on the ledger: settle what a checkpoint settles."""
+        self.checkpoints += 1
+        journal = self.journal
+        journal.settle_counters()
+        journal.recollection.drop(attempt.nested)
+        if call.scope is self.root:
+            journal.grows(row, self.root.view)
+        else:
+            self.remember(call, row)
+
+    def remember(self, call: Call, row: StepRow) -> None:
+        """Keep the outcome of a step below a step, for the next attempt of that."""
+        if call.scope is not self.root:
+            call.scope.nested.add(row.identity)
+            self.journal.recollection.put(row)
+
+    async def _next_chapter(self) -> None:
+        """Begin `run` anew on the present state, with nothing behind it. One commit."""
+        self.journal.enter_live(self.root.view)
+        self.journal.next_chapter(self.root.view)
+        self.root.ended = True
+        await self.ledger.durable()
+        loaded = await self.environment.store.load(self.ledger.row.key, flow=True)
+        self._begin(loaded, self.root.view)
+
+    def _outlived(self) -> None:
+        """Living long enough in one process clears the deaths, whether or not a step ends."""
+        if self.fenced is None:
+            self.ledger.change(deaths=0, brushes=0)
+            self.ledger.write()

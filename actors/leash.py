@@ -1,0 +1,125 @@
+"""User code on a leash: past its deadline it is never resumed again, whatever it swallows."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from types import TracebackType
+from typing import Any, TypeVar
+
+from ..storage.clock import Clock, Timer
+
+__all__ = ["Leash", "Severed", "Watch"]
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Severed(BaseException):
+    """Raised to us, not to user code, in place of resuming a coroutine whose leash was cut."""
+
+
+class Leash(Coroutine[Any, Any, T_co]):
+    """A coroutine that can be cut off.
+
+    After `cut()` neither a value nor an exception reaches the inner coroutine: whoever awaits
+    gets `Severed`. The inner coroutine stays as it is, its `finally` does not run, and what it
+    holds stays held; so it must be kept referenced (`inner`), or its `finally` would run when it
+    is collected.
+    """
+
+    __slots__ = ("inner", "is_cut")
+
+    def __init__(self, inner: Coroutine[Any, Any, T_co]) -> None:
+        self.inner = inner
+        self.is_cut = False
+
+    def cut(self) -> None:
+        self.is_cut = True
+
+    def send(self, value: Any, /) -> Any:
+        if self.is_cut:
+            raise Severed
+        return self.inner.send(value)
+
+    def throw(
+        self,
+        kind: Any,
+        value: BaseException | object = None,
+        traceback: TracebackType | None = None,
+        /,
+    ) -> Any:
+        if self.is_cut:
+            raise Severed
+        error = value if isinstance(value, BaseException) else kind
+        return self.inner.throw(error)
+
+    def close(self) -> None:
+        if not self.is_cut:
+            self.inner.close()
+
+    def __await__(self) -> Any:
+        return self  # has all that `await` asks of a generator
+
+    def __iter__(self) -> Leash[T_co]:
+        return self
+
+    def __next__(self) -> Any:
+        return self.send(None)
+
+
+class Watch:
+    """Ends one piece of user code in time: cancels it, and after `cleanup` seconds cuts it off.
+
+    Works on the asyncio task that awaits the leash. `settle()` must be called when the leash has
+    ended; it takes back the cancellations that were ours, so that only those of others remain.
+    """
+
+    __slots__ = ("_cancels", "_cleanup", "_clock", "_leash", "_task", "_timers", "cause")
+
+    def __init__(
+        self, clock: Clock, task: asyncio.Task[Any], leash: Leash[Any], cleanup: float
+    ) -> None:
+        self.cause: BaseException | None = None
+        self._clock = clock
+        self._task = task
+        self._leash = leash
+        self._cleanup = cleanup
+        self._cancels = 0
+        self._timers: dict[str, Timer] = {}
+
+    def after(self, name: str, delay: float, cause: Callable[[], BaseException]) -> None:
+        """End the code with `cause()` after `delay` seconds; replaces an earlier `name`."""
+        earlier = self._timers.get(name)
+        if earlier is not None:
+            earlier.cancel()
+        self._timers[name] = self._clock.call_later(delay, lambda: self.end(cause()))
+
+    def end(self, cause: BaseException) -> None:
+        """Cancel the code now. The first cause stands."""
+        if self.cause is not None:
+            return
+        self.cause = cause
+        self._disarm()
+        self._cancel()
+        self._timers["cut"] = self._clock.call_later(self._cleanup, self.cut)
+
+    def cut(self) -> None:
+        """Never resume the code again; wake whoever awaits it."""
+        if not self._leash.is_cut:
+            self._leash.cut()
+            self._cancel()
+
+    def settle(self) -> None:
+        self._disarm()
+        for _ in range(self._cancels):
+            self._task.uncancel()
+        self._cancels = 0
+
+    def _cancel(self) -> None:
+        self._cancels += 1
+        self._task.cancel()
+
+    def _disarm(self) -> None:
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()

@@ -1,0 +1,249 @@
+"""The owner's copy of a task's row: it gives out the numbers and puts writes together.
+
+Whatever a task writes between two batches of the store becomes one commit. Numbers are given
+when something is added, on the loop, so the order of adding is the order in the store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Self
+
+from pydantic_core import to_json
+
+from ..storage.clock import Clock, Due
+from ..storage.interface import Refusal, Store
+from ..storage.records import (
+    Commit,
+    EffectRow,
+    EventRow,
+    NewTask,
+    Progress,
+    RunRow,
+    SnapshotRow,
+    Status,
+    StepReset,
+    StepRow,
+    TaskRow,
+)
+from .environment import Environment
+
+__all__ = ["Ledger"]
+
+
+class _Draft:
+    """What has been added since the store took the last draft."""
+
+    __slots__ = (
+        "effects",
+        "events",
+        "ledger",
+        "resets",
+        "runs",
+        "size",
+        "snapshots",
+        "steps",
+        "submitted",
+        "waiters",
+    )
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self.steps: dict[str, StepRow] = {}
+        self.resets: list[StepReset] = []
+        self.runs: list[RunRow] = []
+        self.snapshots: list[SnapshotRow] = []
+        self.effects: dict[str, EffectRow] = {}
+        self.events: list[EventRow] = []
+        self.waiters: list[asyncio.Future[None]] = []
+        self.size = 0
+        self.submitted = False
+
+    def seal(self) -> Commit | None:
+        return self.ledger.seal(self)
+
+    def settle(self, refusal: Refusal | None) -> None:
+        refusal = self.ledger.settled(self, refusal)
+        for waiter in self.waiters:
+            if not waiter.done():
+                if refusal is None:
+                    waiter.set_result(None)
+                else:
+                    waiter.set_exception(refusal)
+
+
+class Ledger:
+    """The progress of one task, as its owner in this process knows it.
+
+    `durable()` is the only await: cancelling it leaves the write as it was, on its way. After a
+    refusal the ledger takes no more: every later `durable()` raises the same refusal.
+    """
+
+    __slots__ = (
+        "_draft",
+        "_environment",
+        "_latest",
+        "_new",
+        "_sealed",
+        "event_seq",
+        "progress",
+        "refusal",
+        "row",
+        "seq",
+    )
+
+    def __init__(
+        self, environment: Environment, row: TaskRow, *, new: NewTask | None = None
+    ) -> None:
+        self.row = row
+        self.progress = row.progress
+        self.seq = row.progress.seq
+        self.event_seq = row.progress.event_seq
+        self.refusal: Refusal | None = None
+        self._environment = environment
+        self._sealed: Progress | None = None if new is not None else row.progress
+        self._new = new
+        self._draft: _Draft | None = None
+        self._latest: _Draft | None = None
+
+    @classmethod
+    def create(cls, environment: Environment, new: NewTask, progress: Progress) -> Self:
+        """The ledger of a task that does not exist yet; its first commit creates it."""
+        row = TaskRow(*new, progress)
+        ledger = cls(environment, row, new=new)
+        ledger._open()
+        return ledger
+
+    # --- adding: at once, on the loop -------------------------------------------------
+
+    def change(self, **fields: Any) -> None:
+        """Set columns of the progress; written with the next commit."""
+        self.progress = self.progress._replace(**fields)
+        self._open()
+
+    def due(self, due: Due | None) -> None:
+        """Set or clear the instant before which nothing is to be done."""
+        at, boot, delay = due or (None, None, None)
+        if self.progress.due_at is not None or at is not None:
+            self.change(due_at=at, due_boot=boot, due_delay=delay)
+
+    def next_seq(self) -> int:
+        """The next number for a checkpoint, a change of `run`, or a snapshot."""
+        self.seq += 1
+        return self.seq
+
+    def step(self, row: StepRow, size: int = 0) -> None:
+        """Add a step's row; a row of the same step that is still on this draft is replaced."""
+        draft = self._open()
+        draft.steps[row.identity] = row
+        draft.size += size
+
+    def reset(self, reset: StepReset) -> None:
+        self._open().resets.append(reset)
+
+    def run(self, row: RunRow, size: int) -> None:
+        draft = self._open()
+        draft.runs.append(row)
+        draft.size += size
+
+    def snapshot(self, row: SnapshotRow) -> None:
+        draft = self._open()
+        draft.snapshots.append(row)
+        draft.size += len(row.state)
+
+    def effect(self, row: EffectRow, size: int = 0) -> None:
+        draft = self._open()
+        draft.effects[row.operation] = row
+        draft.size += size
+
+    def event(
+        self, kind: str, *, step: str | None = None, data: dict[str, Any] | None = None
+    ) -> None:
+        """Append to the log. `data` must be plain JSON."""
+        self.event_bytes(kind, step, None if data is None else to_json(data))
+
+    def event_bytes(self, kind: str, step: str | None, data: bytes | None) -> None:
+        self.event_seq += 1
+        draft = self._open()
+        now = self.clock.now()
+        draft.events.append(EventRow(self.row.key, self.event_seq, now, kind, step, data))
+        draft.size += 0 if data is None else len(data)
+
+    # --- writing ----------------------------------------------------------------------
+
+    def write(self) -> None:
+        """Hand what was added to the store, without waiting. Raises an earlier refusal."""
+        if self.refusal is not None:
+            raise self.refusal
+        draft = self._draft
+        if draft is not None and not draft.submitted:
+            draft.submitted = True
+            self.store.submit(draft)
+
+    async def durable(self) -> None:
+        """Return when everything added so far is committed.
+
+        Raises:
+            Refused: the store refused a write of this task; the owner has lost it.
+            StoreFailed: the store could not commit for longer than its patience.
+        """
+        self.write()
+        draft = self._draft or self._latest
+        if draft is not None:
+            waiter = asyncio.get_running_loop().create_future()
+            draft.waiters.append(waiter)
+            await waiter
+
+    @property
+    def store(self) -> Store:
+        return self._environment.store
+
+    @property
+    def clock(self) -> Clock:
+        return self._environment.clock
+
+    @property
+    def status(self) -> Status:
+        return self.progress.status
+
+    def _open(self) -> _Draft:
+        draft = self._draft
+        if draft is None:
+            draft = self._draft = _Draft(self)
+        return draft
+
+    # --- called by the draft ----------------------------------------------------------
+
+    def seal(self, draft: _Draft) -> Commit | None:
+        self._draft = None
+        if self.refusal is not None:
+            return None
+        self._latest = draft
+        self.progress = after = self.progress._replace(
+            seq=self.seq, event_seq=self.event_seq, updated_at=self.clock.now()
+        )
+        before, self._sealed = self._sealed, after
+        new, self._new = self._new, None
+        return Commit(
+            task=self.row.key,
+            task_id=self.row.id,
+            before=before,
+            after=after,
+            new=new,
+            steps=tuple(draft.steps.values()),
+            resets=tuple(draft.resets),
+            runs=tuple(draft.runs),
+            snapshots=tuple(draft.snapshots),
+            effects=tuple(draft.effects.values()),
+            events=tuple(draft.events),
+            size=draft.size,
+        )
+
+    def settled(self, draft: _Draft, refusal: Refusal | None) -> Refusal | None:
+        if self._latest is draft:
+            self._latest = None
+        if self.refusal is None:
+            self.refusal = refusal
+        if self.refusal is None and self._environment.on_commit is not None:
+            self._environment.on_commit(self)
+        return self.refusal

@@ -1,0 +1,165 @@
+"""What the store remembers of a task when a life of it begins."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from ..storage.records import Loaded, Outcome, RunRow, StepRow
+from .schema import join, join_items, split, split_items
+from .state import Changes, encoded_state
+
+if TYPE_CHECKING:
+    from .actor import Actor
+    from .scope import Call
+
+__all__ = ["Recollection", "RunChanges", "run_row"]
+
+_RUN = ""
+"""The writer of a field that `run` itself changed; steps are named by their identity."""
+
+
+class Recollection:
+    """The recorded steps of the present chapter, until the code asks for them again."""
+
+    __slots__ = ("_found",)
+
+    def __init__(self, steps: tuple[StepRow, ...]) -> None:
+        self._found = {row.identity: row for row in steps}
+
+    def take(self, call: Call) -> StepRow | None:
+        """What is recorded of this call; a keyed call also finds an unkeyed one by its digest."""
+        row = self._found.get(call.identity)
+        if row is None:
+            row = self._unkeyed(call) if call.key else None
+        if row is not None and not row.above:
+            del self._found[row.identity]
+        return row
+
+    def _unkeyed(self, call: Call) -> StepRow | None:
+        found = [
+            row
+            for row in self._found.values()
+            if row.name == call.definition.name
+            and not row.key
+            and row.above == call.scope.identity
+            and row.digest == call.digest
+            and row.outcome is not None
+            and row.identity not in call.scope.nested
+        ]
+        return min(found, key=lambda row: row.occurrence, default=None)
+
+    def put(self, row: StepRow) -> None:
+        """Keep a row for a later call: of a step below a step, or one whose call was refused."""
+        self._found[row.identity] = row
+
+    def drop(self, identities: set[str]) -> None:
+        for identity in identities:
+            self._found.pop(identity, None)
+
+    def get(self, identity: str) -> StepRow | None:
+        return self._found.get(identity)
+
+    def unused(self) -> list[str]:
+        """Finished steps directly below `run` that it has not asked for."""
+        return [row.identity for row in self._found.values() if row.outcome and not row.above]
+
+    def awaits(self, identity: str) -> bool:
+        """Whether this step has a checkpoint that was not asked for yet."""
+        row = self._found.get(identity)
+        return row is not None and row.outcome is Outcome.COMPLETED
+
+
+class RunChanges:
+    """Tells what `run` itself changed, so that readers see it; a replay makes it anew.
+
+    Until `run` has come to something new, nothing is recorded: it only repeats itself. At that
+    moment what it left differently from what the store shows is recorded, and from then on
+    everything.
+    """
+
+    __slots__ = ("_appended", "_base", "_dirty", "_stored_appends", "_writers", "live")
+
+    def __init__(self, loaded: Loaded) -> None:
+        self.live = not loaded.steps and not loaded.runs
+        self._base = split(loaded.base.state)
+        self._writers = _last_writers(loaded)
+        self._stored_appends: Counter[str] = Counter()
+        for run in loaded.runs:
+            for name, items in split_items(run.appends).items():
+                self._stored_appends[name] += len(items)
+        self._dirty: set[str] = set()
+        self._appended: dict[str, list[bytes]] = {}
+
+    def note(self, changes: Changes) -> tuple[dict[str, bytes], dict[str, list[bytes]]]:
+        """`run` was seen to change this; what of it is to be recorded now."""
+        fields = {name: cell.data for name, cell in changes.fields.items()}
+        appends = {name: [item.data for item in new] for name, new in changes.appends.items()}
+        if not self.live:
+            self._dirty.update(fields)
+            for name, items in appends.items():
+                self._appended.setdefault(name, []).extend(items)
+            return {}, {}
+        return fields, {
+            name: new for name, items in appends.items() if (new := self._new(name, items))
+        }
+
+    def go_live(
+        self, view: Actor, recollection: Recollection
+    ) -> tuple[dict[str, bytes], dict[str, list[bytes]]]:
+        """`run` has come to something new: what it left differently from what is stored."""
+        self.live = True
+        mine = {name for name, (writer, _) in self._writers.items() if writer == _RUN}
+        candidates = self._dirty | mine
+        present = encoded_state(view) if candidates else {}
+        fields = {
+            name: present[name]
+            for name in candidates
+            if name in present and self._differs(name, present[name], recollection)
+        }
+        appended, self._appended = self._appended, {}
+        return fields, {
+            name: new for name, items in appended.items() if (new := self._new(name, items))
+        }
+
+    def _differs(self, name: str, data: bytes, recollection: Recollection) -> bool:
+        writer, stored = self._writers.get(name, (_RUN, self._base.get(name)))
+        if writer != _RUN and recollection.awaits(writer):
+            return False
+        return stored != data
+
+    def _new(self, name: str, items: list[bytes]) -> list[bytes]:
+        """The appended items that are not stored yet."""
+        known = min(self._stored_appends[name], len(items))
+        self._stored_appends[name] -= known
+        return items[known:]
+
+
+def _last_writers(loaded: Loaded) -> dict[str, tuple[str, bytes]]:
+    """For each field changed since the base: who changed it last, and to what."""
+    writes: list[tuple[int, str, bytes | None]] = [
+        (row.seq, row.identity, row.changes)
+        for row in loaded.steps
+        if row.seq is not None and not row.above
+    ]
+    writes += [(run.seq, _RUN, run.changes) for run in loaded.runs]
+    last: dict[str, tuple[str, bytes]] = {}
+    for _, writer, changes in sorted(writes, key=lambda write: write[0]):
+        for name, data in split(changes).items():
+            last[name] = (writer, data)
+    return last
+
+
+def run_row(
+    task: int,
+    seq: int,
+    chapter: int,
+    version: int,
+    fields: dict[str, bytes],
+    appends: dict[str, list[bytes]],
+) -> tuple[RunRow, int]:
+    """The row of a change of `run`, and its size in bytes."""
+    changed = join(fields) if fields else None
+    appended = join_items(appends) if appends else None
+    size = len(changed or b"") + len(appended or b"")
+    return RunRow(task, seq, chapter, version, changed, appended), size

@@ -1,0 +1,130 @@
+"""The next row of a step, after each thing that can happen to it. Plain functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..storage.clock import Due
+from ..storage.records import Outcome, StepRow
+
+if TYPE_CHECKING:
+    from .scope import Call
+
+__all__ = ["begun", "charged", "completed", "due_of", "failed", "first", "let_go", "recorded"]
+
+
+def first(
+    call: Call, task: int, chapter: int, version: int, deaths_seen: int, now: float
+) -> StepRow:
+    """The row of a step before its first attempt."""
+    return StepRow(
+        task,
+        call.identity,
+        call.scope.identity,
+        call.definition.name,
+        call.key,
+        call.occurrence,
+        chapter,
+        version,
+        0,  # serial
+        0,  # attempts
+        0,  # open
+        deaths_seen,
+        None,  # due_at
+        None,  # due_boot
+        None,  # due_delay
+        None,  # outcome
+        None,  # seq
+        call.digest,
+        call.preview,
+        None,  # output
+        None,  # changes
+        None,  # appends
+        None,  # error
+        now,
+        now,
+        None,  # ended_at
+    )
+
+
+def charged(row: StepRow, deaths_total: int, deaths_settled: int, max_attempts: int) -> StepRow:
+    """Charge deaths that may have cost this step an attempt unseen, its last one excepted.
+
+    A begun attempt is written in the next batch and not waited for, so a process that dies
+    before that leaves no trace of it. Hence every death since the task's last checkpoint that is
+    not yet charged to the step counts as an attempt, unless it would be the last.
+    """
+    unseen = deaths_total - max(deaths_settled, row.deaths_seen)
+    if unseen <= 0:
+        return row
+    attempts = max(row.attempts, min(row.attempts + unseen, max_attempts - 1))
+    return row._replace(attempts=attempts, deaths_seen=deaths_total)
+
+
+def begun(row: StepRow, call: Call, now: float) -> StepRow:
+    """An attempt begins; the arguments are those of the present call."""
+    return row._replace(
+        serial=row.serial + 1,
+        open=1,
+        due_at=None,
+        due_boot=None,
+        due_delay=None,
+        digest=call.digest,
+        preview=call.preview,
+        first_at=now if row.attempts == 0 else row.first_at,
+        started_at=now,
+        ended_at=None,
+    )
+
+
+def completed(
+    row: StepRow,
+    seq: int,
+    output: bytes,
+    changes: bytes | None,
+    appends: bytes | None,
+    now: float,
+) -> StepRow:
+    """The attempt has succeeded: this is the checkpoint."""
+    return row._replace(
+        attempts=row.attempts + 1,
+        open=0,
+        outcome=Outcome.COMPLETED,
+        seq=seq,
+        output=output,
+        changes=changes,
+        appends=appends,
+        error=None,
+        ended_at=now,
+    )
+
+
+def failed(row: StepRow, error: bytes, due: Due | None, now: float) -> StepRow:
+    """The attempt has failed; another one begins when `due` says."""
+    at, boot, delay = due or (None, None, None)
+    return row._replace(
+        attempts=row.attempts + 1,
+        open=0,
+        due_at=at,
+        due_boot=boot,
+        due_delay=delay,
+        error=error,
+        ended_at=now,
+    )
+
+
+def let_go(row: StepRow, now: float) -> StepRow:
+    """The attempt was ended by its caller or by the runtime: it does not count."""
+    return row._replace(open=0, ended_at=now)
+
+
+def recorded(row: StepRow, seq: int, output: bytes, now: float) -> StepRow:
+    """A verb of `ctx` used in `run`: what it answered, so that a replay answers the same."""
+    return row._replace(outcome=Outcome.COMPLETED, seq=seq, output=output, ended_at=now)
+
+
+def due_of(row: StepRow) -> Due | None:
+    """The stored end of the step's backoff."""
+    if row.due_at is None:
+        return None
+    return Due(row.due_at, row.due_boot, row.due_delay or 0.0)

@@ -1,0 +1,265 @@
+"""Where steps are called from: `run`, or an attempt of the step above.
+
+A scope numbers the calls made in it, stands for the state as its code sees it, and knows which
+recorded changes its view already shows. It is what ties a view to its incarnation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from collections.abc import Coroutine
+from contextvars import ContextVar
+from types import CoroutineType
+from typing import TYPE_CHECKING, Any
+
+from ..storage.errors import StaleAttempt
+from ..storage.records import StepRow
+from .ctx import Ctx
+from .errors import AmbiguousStep
+from .identity import identity_of
+from .schema import split, split_items
+from .state import frame_of, place
+
+if TYPE_CHECKING:
+    from .actor import Actor
+    from .definition import StepDefinition
+    from .incarnation import Incarnation
+    from .state import Frame
+
+__all__ = ["CURRENT", "Call", "Scope"]
+
+CURRENT: ContextVar[Scope | None] = ContextVar("everstep_scope", default=None)
+"""The scope whose code is running. Child tasks and our threads inherit it."""
+
+
+class Call:
+    """One call of a step: what is executed, under which identity, on which state."""
+
+    __slots__ = (
+        "args",
+        "caller",
+        "definition",
+        "digest",
+        "frame",
+        "identity",
+        "key",
+        "kwargs",
+        "occurrence",
+        "preview",
+        "scope",
+    )
+
+    def __init__(
+        self,
+        scope: Scope,
+        definition: StepDefinition,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        key: str,
+        occurrence: int,
+        frame: Frame,
+        caller: weakref.ref[asyncio.Task[Any]] | None,
+    ) -> None:
+        self.scope = scope
+        self.definition = definition
+        self.args = args
+        self.kwargs = kwargs
+        self.key = key
+        self.occurrence = occurrence
+        self.identity = identity_of(scope.prefix, definition.name, key, occurrence)
+        self.digest, self.preview = definition.digest_of(args, kwargs)
+        self.frame = frame
+        self.caller = caller
+
+
+class Scope:
+    """The anchor of one view. Ends once; after that every use of it raises StaleAttempt."""
+
+    __slots__ = (
+        "_callers",
+        "_counts",
+        "_flights",
+        "_placed",
+        "calls",
+        "ctx",
+        "effect_keys",
+        "ended",
+        "failures",
+        "identity",
+        "life",
+        "nested",
+        "prefix",
+        "view",
+    )
+
+    view: Actor
+
+    def __init__(self, life: Incarnation, identity: str, prefix: str) -> None:
+        self.life = life
+        self.identity = identity
+        """Identity of the step whose attempt this is; empty for `run`."""
+        self.prefix = prefix
+        self.ended = False
+        self.calls = 0
+        """How many steps and verbs were called so far."""
+        self.failures: dict[str, int] = {}
+        """Failed steps by identity, with `calls` at the moment the failure was raised."""
+        self.nested: set[str] = set()
+        """Identities of finished steps called here, when this is an attempt."""
+        self.effect_keys: set[str] = set()
+        self.ctx = Ctx(self)
+        self._counts: dict[tuple[str, str], int] = {}
+        self._placed: dict[str, int] = {}
+        self._callers: dict[str, weakref.ref[asyncio.Task[Any]] | None] = {}
+        self._flights: dict[str, list[Call]] = {}
+
+    @property
+    def serial(self) -> int:
+        """Number of the attempt; 0 for `run`."""
+        return 0
+
+    @property
+    def attempt(self) -> int:
+        """Which attempt of its budget this is, from 1."""
+        return 1
+
+    def beat(self) -> None:
+        """A sign of life of what runs in this scope."""
+
+    def emit(self, name: str, data: bytes) -> None:
+        """Put an event of the user's on the log, with the commit that is due next."""
+        self.life.ledger.event_bytes(name, self.identity or None, data)
+
+    # --- calling ----------------------------------------------------------------------
+
+    def call(
+        self,
+        view: Actor,
+        definition: StepDefinition,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Coroutine[Any, Any, Any]:
+        """Number the call now; the coroutine executes it, or returns what it returned before."""
+        return self.present().perform(definition, args, kwargs, None)
+
+    def perform(
+        self,
+        definition: StepDefinition,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        key: str | None,
+    ) -> CoroutineType[Any, Any, Any]:
+        """As `call`, in this very scope; with a key of the caller's, if one is given."""
+        coroutine = self.life.perform(self.make_call(definition, args, kwargs, key))
+        coroutine.__qualname__ = definition.name
+        return coroutine
+
+    def present(self) -> Scope:
+        """The scope whose code runs now: this one, or that of a step of the same life within it.
+
+        Raises:
+            StaleAttempt: its attempt has ended.
+            EverstepError: the life takes no more calls, and why.
+        """
+        current = CURRENT.get()
+        scope = self if current is None or current.life is not self.life else current
+        if scope.ended:
+            raise StaleAttempt(self.life.task_id, scope.identity or "run has ended")
+        self.life.check()
+        return scope
+
+    def make_call(
+        self,
+        definition: StepDefinition,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        key: str | None = None,
+    ) -> Call:
+        """Give the call its number and its view of the state, as they are at this moment."""
+        if key is None:
+            key = definition.of(self.life.actor).key_of(self.view, args, kwargs)
+        caller = None if key else self._unkeyed(definition)
+        self.life.sync(self)
+        occurrence = self.number(definition.name, key)
+        frame = frame_of(self.view)
+        return Call(self, definition, args, kwargs, key, occurrence, frame, caller)
+
+    def number(self, name: str, key: str) -> int:
+        """Count one more call of this name and key; which one it is, from 1."""
+        self.calls += 1
+        occurrence = self._counts.get((name, key), 0) + 1
+        self._counts[name, key] = occurrence
+        return occurrence
+
+    # --- calls without a key ----------------------------------------------------------
+
+    def _unkeyed(self, definition: StepDefinition) -> weakref.ref[asyncio.Task[Any]] | None:
+        caller = _present_task()
+        flights = self._flights.get(definition.name)
+        if flights and any(not _same(flight.caller, caller) for flight in flights):
+            raise AmbiguousStep(definition.name, definition.key_example())
+        if definition.name not in self._callers:
+            self._callers[definition.name] = caller
+        elif not _same(self._callers[definition.name], caller):
+            self._callers[definition.name] = caller
+            self.life.journal.note_unsure(definition.name)
+        return caller
+
+    def takes_off(self, call: Call) -> None:
+        """An unkeyed call has begun."""
+        if not call.key:
+            self._flights.setdefault(call.definition.name, []).append(call)
+
+    def has_landed(self, call: Call) -> None:
+        if not call.key:
+            self._flights[call.definition.name].remove(call)
+
+    # --- replay by field --------------------------------------------------------------
+
+    def show(self, row: StepRow) -> None:
+        """Let the view show what a finished step changed, as far as no newer one has."""
+        if row.seq is None or (row.changes is None and row.appends is None):
+            return
+        fields = {
+            name: data
+            for name, data in split(row.changes).items()
+            if self._placed.get(name, 0) < row.seq
+        }
+        place(self.view, fields, split_items(row.appends), row.seq, row.identity)
+        self.shows(fields, row.seq)
+
+    def shows(self, fields: Any, seq: int) -> None:
+        """The view already shows these fields as the checkpoint `seq` left them."""
+        for name in fields:
+            self._placed[name] = seq
+
+    def failed(self, identity: str) -> None:
+        """A StepFailed is about to be raised to the code of this scope."""
+        self.failures[identity] = self.calls
+
+    def left_by(self, leaving: set[str]) -> set[str]:
+        """Which failed steps get a fresh budget when an exception leaves this scope.
+
+        Those whose StepFailed was found in it (`leaving`), and those after which nothing more
+        was called.
+        """
+        last = {name for name, calls in self.failures.items() if calls == self.calls}
+        return last | (leaving & self.failures.keys())
+
+
+def _present_task() -> weakref.ref[asyncio.Task[Any]] | None:
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # in a thread without a loop
+        return None
+    return None if task is None else weakref.ref(task)
+
+
+def _same(
+    left: weakref.ref[asyncio.Task[Any]] | None, right: weakref.ref[asyncio.Task[Any]] | None
+) -> bool:
+    if left is None or right is None:
+        return left is right
+    task = left()
+    return task is not None and task is right()

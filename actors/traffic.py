@@ -1,0 +1,103 @@
+"""Which attempts are in the air just now, and which steps wait out a backoff."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from ..storage.clock import Clock, Due
+
+if TYPE_CHECKING:
+    from .attempt import Attempt
+    from .scope import Scope
+
+__all__ = ["Traffic", "done_within", "resolve"]
+
+
+def resolve(future: asyncio.Future[None]) -> None:
+    """Mark it done, unless it is."""
+    if not future.done():
+        future.set_result(None)
+
+
+async def done_within(clock: Clock, future: asyncio.Future[None], seconds: float) -> None:
+    """Return when `future` is done, or after `seconds`; then it is done too."""
+    timer = clock.call_later(seconds, lambda: resolve(future))
+    try:
+        await future
+    finally:
+        timer.cancel()
+
+
+class Traffic:
+    """The steps of one life that are under way.
+
+    A *leaf* is a step that executes or is about to, and is not merely waiting for a step that it
+    called. Where there is none, and a step backs off, nothing of the task runs.
+    """
+
+    __slots__ = ("_children", "_dues", "_leaves", "_waiters", "attempts")
+
+    def __init__(self) -> None:
+        self.attempts: dict[Attempt, None] = {}
+        self._leaves = 0
+        self._children: dict[Scope, int] = {}
+        self._dues: dict[str, Due] = {}
+        self._waiters: list[asyncio.Future[None]] = []
+
+    # --- attempts ---------------------------------------------------------------------
+
+    def took_off(self, attempt: Attempt) -> None:
+        self.attempts[attempt] = None
+
+    def landed(self, attempt: Attempt) -> None:
+        self.attempts.pop(attempt, None)
+        if not self.attempts:
+            waiters, self._waiters = self._waiters, []
+            for waiter in waiters:
+                resolve(waiter)
+
+    async def idle_within(self, clock: Clock, seconds: float) -> None:
+        """Return when no attempt is in the air, or after `seconds`."""
+        if not self.attempts:
+            return
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        await done_within(clock, waiter, seconds)
+
+    # --- leaves -----------------------------------------------------------------------
+
+    def enters(self, scope: Scope, is_root: bool) -> None:
+        """A step begins to be attempted, called from `scope`."""
+        self._leaves += 1
+        if not is_root:
+            children = self._children.get(scope, 0)
+            self._leaves -= children == 0
+            self._children[scope] = children + 1
+
+    def leaves(self, scope: Scope, is_root: bool) -> None:
+        self._leaves -= 1
+        if not is_root:
+            children = self._children[scope] - 1
+            self._leaves += children == 0
+            if children:
+                self._children[scope] = children
+            else:
+                del self._children[scope]
+
+    # --- backoffs ---------------------------------------------------------------------
+
+    def backs_off(self, identity: str, due: Due) -> None:
+        if identity not in self._dues:
+            self._leaves -= 1
+        self._dues[identity] = due
+
+    def backed_off(self, identity: str) -> None:
+        if self._dues.pop(identity, None) is not None:
+            self._leaves += 1
+
+    def only_waits(self) -> Due | None:
+        """When the first backoff ends, if nothing but backoffs is under way."""
+        if self._leaves or not self._dues:
+            return None
+        return min(self._dues.values(), key=lambda due: due.at)

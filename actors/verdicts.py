@@ -1,0 +1,108 @@
+"""How the end of an attempt, or of a life, is read. Plain functions; nothing here awaits."""
+
+from __future__ import annotations
+
+import asyncio
+from enum import Enum, auto
+from typing import Any
+
+from ..storage.errors import Refused, StoreFailed
+from .errors import (
+    AmbiguousStep,
+    BadActor,
+    BadCall,
+    ConflictingChange,
+    DuplicateKey,
+    EffectMismatch,
+    EffectUnknown,
+    HeartbeatMissed,
+    NotSerializable,
+    PayloadTooLarge,
+    StepTimeout,
+)
+from .failures import found_in
+from .leash import Severed
+
+__all__ = [
+    "Ended",
+    "How",
+    "Parted",
+    "how_ended",
+    "leaves_for_good",
+    "never_retried",
+    "requested_cancellation",
+]
+
+_NEVER_RETRIED = (
+    AmbiguousStep,
+    BadActor,
+    BadCall,
+    ConflictingChange,
+    DuplicateKey,
+    EffectMismatch,
+    EffectUnknown,
+    NotSerializable,
+    PayloadTooLarge,
+)
+
+
+class Parted(BaseException):
+    """The cause by which the runtime ends code in order: stop, pause, cancel, end of `run`."""
+
+
+class Ended(BaseException):
+    """Raised through user code when its task cannot go on in this life; the reason is kept."""
+
+
+class How(Enum):
+    """What became of an attempt."""
+
+    FAILED = auto()
+    """It failed by itself, or ran out of time: counts."""
+    HOPELESS = auto()
+    """It failed with an error that trying again cannot mend: all attempts are used up."""
+    LEFT = auto()
+    """Its caller cancelled it: leaves nothing."""
+    CUT = auto()
+    """The runtime ended it, in order: is recorded and not charged."""
+    LOST = auto()
+    """The task is no longer ours: nothing is recorded."""
+    LEAVING = auto()
+    """The process is told to end: passes through."""
+
+
+def how_ended(error: BaseException, cause: BaseException | None, cancelled: bool) -> How:
+    """Read the exception that left an attempt.
+
+    `cause` is why the runtime ended it, if it did; `cancelled` whether its caller asked for a
+    cancellation that is still to be obeyed.
+    """
+    if isinstance(error, (Refused, StoreFailed)):
+        return How.LOST
+    if isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit)):
+        return How.LEAVING
+    if isinstance(cause, Parted) or isinstance(error, Ended):
+        return How.CUT
+    if cancelled and isinstance(error, (asyncio.CancelledError, Severed)):
+        return How.LEFT
+    if isinstance(cause, (StepTimeout, HeartbeatMissed)):
+        return How.FAILED
+    return How.HOPELESS if never_retried(error) else How.FAILED
+
+
+def never_retried(error: BaseException) -> bool:
+    """Whether trying again is pointless by the kind of the error."""
+    return isinstance(error, _NEVER_RETRIED)
+
+
+def leaves_for_good(error: BaseException) -> bool:
+    """Whether an exception that left `run` must not be answered by a restart.
+
+    It is an error that is never retried, or carries the failure of a step that failed with one.
+    """
+    return never_retried(error) or any(failed.failure.final for failed in found_in(error))
+
+
+def requested_cancellation(task: asyncio.Task[Any] | None) -> bool:
+    """Whether somebody asked for the cancellation of the running task."""
+    return task is not None and task.cancelling() > 0
