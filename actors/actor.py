@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 from collections.abc import Coroutine, Generator, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
+from pydantic import BaseModel, SerializerFunctionWrapHandler, model_serializer
 
 from .errors import BadActor, NoRuntime
 from .log import Log
@@ -64,7 +65,7 @@ class Actor(BaseModel):
     if TYPE_CHECKING:
         __everstep__: View
 
-    model_config = ConfigDict(extra="forbid", **CONFIG)
+    model_config = CONFIG
 
     __actor_name__: ClassVar[str] = "Actor"
     __actor_version__: ClassVar[int] = 1
@@ -147,9 +148,9 @@ class Actor(BaseModel):
     def __copy__(self) -> Any:
         fill(self)
         copied = super().__copy__()
-        for name, value in copied.__dict__.items():
-            if isinstance(value, Log):
-                copied.__dict__[name] = Log(value)
+        values = vars(copied)
+        for name in [name for name, value in values.items() if type(value) is Log]:
+            values[name] = copy.copy(values[name])
         return copied
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Any:
@@ -179,7 +180,7 @@ def fill(actor: Actor) -> None:
     """Decode every field of a view that has not been touched yet."""
     view = view_of(actor)
     if view is not None:
-        present = actor.__dict__
+        present = vars(actor)
         for name in view.schema.names:
             if name not in present:
                 present[name] = view.read(name)

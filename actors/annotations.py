@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import operator
 import sys
 import types
 import typing
@@ -15,6 +14,7 @@ from typing import Any, Final, TypeVar
 __all__ = ["NOT_RESOLVED", "Names", "names_around", "return_annotation", "type_arguments"]
 
 Names = dict[str, Any]
+_SELF: Final[Any] = vars(typing)["Self"]
 NOT_RESOLVED: Final = object()
 """Stands for an annotation that names something which does not exist (yet)."""
 _IN_FUNCTION: Final = inspect.CO_OPTIMIZED
@@ -93,12 +93,12 @@ def _annotated(function: Any) -> Any:
 
 
 def _fill(annotation: Any, target: Any, actor: type | None) -> tuple[Any, bool]:
-    if annotation is typing.Self:
+    if annotation is _SELF:
         return (Any if actor is None else actor), True
     if not _parameters(annotation) and not _mentions_self(annotation):
         return annotation, False
     known = _arguments_where_defined(target, actor)
-    known[typing.Self] = actor if actor is not None else Any
+    known[_SELF] = actor if actor is not None else Any
     return substitute(annotation, known), True
 
 
@@ -118,13 +118,11 @@ def type_arguments(actor: type) -> dict[type, dict[Any, Any]]:
 
     def walk(cls: type, known: dict[Any, Any]) -> None:
         for base in cls.__bases__:
-            facts: dict[str, Any] = vars(base).get("__pydantic_generic_metadata__", {})
-            origin = facts.get("origin")
+            origin, parameters, arguments = _generic_facts(base)
             if origin is None:
                 walk(base, known)
                 continue
-            parameters = vars(origin)["__pydantic_generic_metadata__"]["parameters"]
-            given = [substitute(argument, known) for argument in facts["args"]]
+            given = [substitute(argument, known) for argument in arguments]
             found[origin] = dict(zip(parameters, given, strict=False))
             walk(origin, found[origin])
 
@@ -132,14 +130,24 @@ def type_arguments(actor: type) -> dict[type, dict[Any, Any]]:
     return found
 
 
+def _generic_facts(cls: type) -> tuple[type | None, tuple[Any, ...], tuple[Any, ...]]:
+    """(generic class, its type variables, what this class puts for them), as pydantic has it."""
+    facts: dict[str, Any] = vars(cls).get("__pydantic_generic_metadata__", {})
+    origin: Any = facts.get("origin")
+    if origin is None:
+        return None, (), ()
+    parameters: Any = vars(origin)["__pydantic_generic_metadata__"]["parameters"]
+    return origin, parameters, facts["args"]
+
+
 def substitute(annotation: Any, known: dict[Any, Any]) -> Any:
     """`annotation` with the type variables in it replaced; what `known` lacks stays."""
-    if isinstance(annotation, TypeVar) or annotation is typing.Self:
+    if isinstance(annotation, TypeVar) or annotation is _SELF:
         return known.get(annotation, annotation)
     if _mentions_self(annotation):
         filled = tuple(substitute(part, known) for part in typing.get_args(annotation))
         if isinstance(annotation, types.UnionType):
-            return functools.reduce(operator.or_, filled)
+            return functools.reduce(_either, filled)
         if hasattr(annotation, "copy_with"):
             return annotation.copy_with(filled)
         return typing.get_origin(annotation)[filled]
@@ -149,9 +157,13 @@ def substitute(annotation: Any, known: dict[Any, Any]) -> Any:
     return annotation[tuple(known.get(parameter, parameter) for parameter in parameters)]
 
 
+def _either(left: Any, right: Any) -> Any:
+    return left | right
+
+
 def _mentions_self(annotation: Any) -> bool:
     parts = typing.get_args(annotation)
-    return typing.Self in parts or any(_mentions_self(part) for part in parts)
+    return _SELF in parts or any(_mentions_self(part) for part in parts)
 
 
 def _parameters(annotation: Any) -> tuple[Any, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABCMeta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..storage.errors import StaleAttempt
 
@@ -31,14 +31,16 @@ def closed_twin(cls: type[Actor]) -> type[Actor]:
 
 
 def _make_twin(cls: type[Actor]) -> type[Actor]:
-    view_in = cls.__everstep__.__get__  # the slot
+    view_in: Any = cast("Any", cls).__everstep__.__get__  # the slot
 
     def refuse(self: Any, name: str, *_: Any) -> Any:
         if name == "__class__":
-            return type(self)
+            return closed[0]
         view: View = view_in(self)
         assert view.anchor is not None  # close_view sees to it
         raise stale(view.anchor, f"{cls.__name__}.{name}")
+
+    closed: list[Any] = []
 
     def shown(self: Any) -> str:
         return f"<{cls.__name__}, a view whose attempt has ended>"
@@ -55,4 +57,5 @@ def _make_twin(cls: type[Actor]) -> type[Actor]:
         "__str__": shown,
     }
     twin: Any = ABCMeta.__new__(type(cls), cls.__name__, (cls,), namespace)
+    closed.append(twin)
     return twin  # type: ignore[no-any-return]  # made by hand, past pydantic's metaclass

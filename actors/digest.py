@@ -95,8 +95,8 @@ class Parameters:
         default = self._defaults.get(name, _MISSING)
         if value is default:
             return True
-        kind = type(value)
-        return kind in _IMMUTABLE and kind is type(default) and bool(value == default)
+        alike = type(value) in _IMMUTABLE and type(value) is type(default)
+        return alike and bool(value == default)
 
 
 def digest(arguments: Mapping[str, Any], limits: Limits) -> tuple[str, str]:
@@ -138,37 +138,40 @@ def _canonical(value: Any, limit: int) -> str:
     return text if len(text) <= limit else _type_name(value)
 
 
+def _encode_default(value: Any) -> Any:
+    """What JSON itself does not know, as something that it does."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
+    for kinds, simpler in _SIMPLER:
+        if isinstance(value, kinds):
+            return simpler(value)
+    return _type_name(value)
+
+
 def _type_name(value: object) -> str:
     return f"<{type(value).__qualname__}>"
 
 
-def _encode_default(value: Any) -> Any:
-    """What JSON itself does not know, as something that it does."""
-    if isinstance(value, Log):
-        return _type_name(value)
-    if isinstance(value, BaseModel):
-        return {name: getattr(value, name) for name in type(value).model_fields}
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
-    if isinstance(value, set | frozenset):
-        return sorted(_encode(item) for item in value)
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, datetime | date | time):
-        return value.isoformat()
-    if isinstance(value, timedelta):
-        return [value.days, value.seconds, value.microseconds]
-    if isinstance(value, bytes | bytearray):
-        return value.hex()
-    if isinstance(value, uuid.UUID | Decimal | PurePath):
-        return str(value)
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, Sequence):
-        return list(value)
-    return _type_name(value)
+def _fields(model: BaseModel) -> dict[str, Any]:
+    return {name: getattr(model, name) for name in type(model).model_fields}
 
 
+def _sorted(members: Iterable[Any]) -> list[str]:
+    return sorted(map(_encode, members))
+
+
+_SIMPLER: Final[tuple[tuple[Any, Callable[[Any], Any]], ...]] = (
+    (Log, _type_name),
+    (BaseModel, _fields),
+    ((set, frozenset), _sorted),
+    (Enum, lambda member: member.value),
+    ((datetime, date, time), lambda instant: instant.isoformat()),
+    (timedelta, lambda span: [span.days, span.seconds, span.microseconds]),
+    ((bytes, bytearray), lambda data: data.hex()),
+    ((uuid.UUID, Decimal, PurePath), str),
+    (Mapping, dict),
+    (Sequence, list),
+)
 _encode = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=_encode_default
 ).encode
@@ -199,10 +202,16 @@ def _key_text(value: Any) -> str | None:
         return value.isoformat()
     if isinstance(value, int | float | Decimal | uuid.UUID | PurePath):
         return str(value)
-    if isinstance(value, tuple):
-        parts = [_key_text(part) for part in value]
-        return None if None in parts else json.dumps(parts, ensure_ascii=False)
-    return None
+    return _key_of_several(value) if _is_tuple(value) else None
+
+
+def _is_tuple(value: object) -> bool:
+    return isinstance(value, tuple)
+
+
+def _key_of_several(values: Iterable[Any]) -> str | None:
+    parts = [_key_text(part) for part in values]
+    return None if None in parts else json.dumps(parts, ensure_ascii=False)
 
 
 def stable_id(seed: bytes, *parts: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic_core import SchemaSerializer, SchemaValidator
 
 from .log import Log
-from .shapes import shape_of
+from .shapes import parts_of, shape_of, wrappers_of
 from .values import ValueCodec
 
 if TYPE_CHECKING:
@@ -102,8 +102,9 @@ class _FieldSerializer:
 
     def to_json(self, value: Any, *, warnings: Any = "error") -> bytes:
         holder = self._actor.model_construct()
-        holder.__dict__.clear()
-        holder.__dict__[self._name] = value
+        present = vars(holder)
+        present.clear()
+        present[self._name] = value
         return self._serializer.to_json(holder, warnings=warnings)[self._before : -1]
 
 
@@ -138,16 +139,10 @@ def _items_of(schema: Any) -> Any:
 
 def _has(schema: Any, kind: str) -> bool:
     """Whether a part of a core schema is of this type; references are not followed."""
-    if isinstance(schema, dict):
-        return schema.get("type") == kind or any(_has(part, kind) for part in schema.values())
-    return isinstance(schema, list | tuple) and any(_has(part, kind) for part in schema)
+    return any(part.get("type") == kind for part in parts_of(schema))
 
 
 def _has_field_serializer(schema: Any) -> bool:
-    while schema is not None:
-        if schema.get("serialization", {}).get("is_field_serializer"):
-            return True
-        schema = schema.get("schema")
-        if not isinstance(schema, dict):
-            return False
-    return False
+    return any(
+        part.get("serialization", {}).get("is_field_serializer") for part in wrappers_of(schema)
+    )

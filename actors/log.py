@@ -82,9 +82,7 @@ class Log(Sequence[T]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Log | list):
             return NotImplemented
-        return len(self) == len(other) and all(
-            mine is theirs or mine == theirs for mine, theirs in zip(self, other, strict=True)
-        )
+        return list(self) == list(cast("Sequence[Any]", other))
 
     __hash__ = None  # type: ignore[assignment]  # it grows
 
@@ -119,7 +117,7 @@ class Log(Sequence[T]):
 
 
 def _as_list(value: Any) -> Any:
-    return list(cast("Log[Any]", value)) if isinstance(value, Log) else value
+    return list(cast("Iterable[Any]", value)) if isinstance(value, Log) else value
 
 
 class _ClosedItems:
@@ -222,7 +220,7 @@ class Backing:
         place = (
             self.length
             if number >= self._highest or number == UNNUMBERED
-            else (self._first_above(number))
+            else self._first_above(number)
         )
         added = Backing.__new__(Backing)
         if place == self.length == len(self._list):

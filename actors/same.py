@@ -39,19 +39,19 @@ def difference(left: Any, right: Any) -> str | None:
 
     The same: equal, of the same types all the way down, NaN equal to NaN, 0.0 unlike -0.0.
     """
-    kind = type(left)
-    if kind is not type(right):
-        return f"a {_name(kind)} comes back as a {_name(type(right))}"
+    kind = _type(left)
+    if kind is not _type(right):
+        return f"a {kind.__qualname__} comes back as a {_type(right).__qualname__}"
     if left is right and kind in _ATOMS:
         return None
     return _comparison(kind)(left, right)
 
 
+def _type(value: object) -> type:
+    return type(value)
+
+
 _ATOMS: Final = frozenset({int, str, bool, type(None), bytes})
-
-
-def _name(kind: type) -> str:
-    return kind.__qualname__
 
 
 def _changed(left: Any, right: Any) -> str:
@@ -192,7 +192,7 @@ def _comparison(kind: type) -> _Comparison:
 def _choose(kind: type) -> _Comparison:
     if dataclasses.is_dataclass(kind):
         return _dataclasses
-    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+    if "_fields" in vars(kind) and tuple in kind.__mro__:
         return _named_tuples
     for bases, comparison in _BY_BASE:
         if issubclass(kind, bases):

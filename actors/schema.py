@@ -270,7 +270,7 @@ def split_items(data: bytes | None) -> dict[str, list[bytes]]:
     return {name: list(_items(text, start)) for name, start, _ in _members(text)}
 
 
-_scan: Final = JSONDecoder(strict=False).scan_once
+_scan: Final[Any] = vars(JSONDecoder(strict=False))["scan_once"]
 
 
 def _key(name: str) -> bytes:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, cast
 from uuid import UUID
 
-__all__ = ["IMMUTABLE", "Shape", "shape_of"]
+__all__ = ["IMMUTABLE", "Shape", "parts_of", "shape_of", "wrappers_of"]
 
 IMMUTABLE: Final = frozenset(
     {str, int, float, bool, type(None), bytes, date, datetime, time, timedelta, Decimal, UUID}
@@ -65,11 +66,27 @@ _CHANGES_TEXT: Final = frozenset(
 
 
 def _unordered(schema: Any) -> bool:
+    return any(part.get("type") in {"set", "frozenset"} for part in parts_of(schema))
+
+
+def parts_of(schema: Any) -> Iterator[dict[str, Any]]:
+    """A core schema and everything in it; references are not followed."""
     if isinstance(schema, dict):
-        if schema.get("type") in {"set", "frozenset"}:
-            return True
-        return any(_unordered(part) for part in schema.values())
-    return isinstance(schema, list | tuple) and any(_unordered(part) for part in schema)
+        part = cast("dict[str, Any]", schema)
+        yield part
+        for inner in part.values():
+            yield from parts_of(inner)
+    elif isinstance(schema, list | tuple):
+        for inner in cast("list[Any]", schema):
+            yield from parts_of(inner)
+
+
+def wrappers_of(schema: Any) -> Iterator[dict[str, Any]]:
+    """A core schema, what it wraps, and so on inwards."""
+    while isinstance(schema, dict):
+        part = cast("dict[str, Any]", schema)
+        yield part
+        schema = part.get("schema")
 
 
 def _exact(schema: Any) -> frozenset[type]:
@@ -114,7 +131,7 @@ def _plain(schema: Any) -> bool:
         return kind != "literal" or all(type(item) in _PLAIN for item in schema["expected"])
     if kind in _TRANSPARENT:
         return _plain(schema["schema"])
-    inner = [schema[key] for key in _INNER.get(kind, ()) if key in schema]
+    inner: list[Any] = [schema[key] for key in _INNER.get(kind, ()) if key in schema]
     if kind == "tuple":
         inner = list(schema["items_schema"])
     if kind == "union":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from .actor import Actor
 from .closed import closed_twin
@@ -67,8 +67,8 @@ class View:
 class Changes:
     """What a view changed against its frame: new values of fields, and items appended to Logs."""
 
-    fields: dict[str, Cell] = field(default_factory=dict)
-    appends: dict[str, list[Item]] = field(default_factory=dict)
+    fields: dict[str, Cell] = field(default_factory=dict[str, Cell])
+    appends: dict[str, list[Item]] = field(default_factory=dict[str, list[Item]])
 
     def __bool__(self) -> bool:
         return bool(self.fields or self.appends)
@@ -79,7 +79,7 @@ class Changes:
         return fields, {name: [item.data for item in new] for name, new in self.appends.items()}
 
     def encoded(self) -> tuple[bytes | None, bytes | None, int]:
-        """(changed fields as JSON, appended items as JSON, size of both); None where there are none."""
+        """(changed fields, appended items, size of both) as JSON; None where there are none."""
         changed, appended = self.parts()
         fields = join(changed) if changed else None
         appends = join_items(appended) if appended else None
@@ -91,10 +91,11 @@ def open_view(
 ) -> Actor:
     """An actor that stands on a copy of `frame`. Costs what its immutable fields are in number.
 
-    Without an anchor nothing runs it: it shows the state. `family` is a view of the same life, whose private attributes and cached properties are
-    shared; without one they are made anew, by `model_post_init`.
+    Without an anchor nothing runs it: it shows the state. `family` is a view of the same life,
+    whose private attributes and cached properties are shared; without one they are made anew, by
+    `model_post_init`.
     """
-    actor = _new(schema.actor)
+    actor: Actor = _new(schema.actor)
     _set_dict(actor, frame.shared.copy())
     _set_names(actor, schema.every_name)
     _set_extra(actor, None)
@@ -139,7 +140,7 @@ def collect(actor: Actor, *, owner: str, limits: Limits = DEFAULT_LIMITS) -> Cha
     cells = view.frame.cells
     changes = Changes()
     size = view.frame.size
-    for name, value in list(actor.__dict__.items()):
+    for name, value in list(vars(actor).items()):
         cell = cells.get(name)
         if cell is None or value is cell.shared:
             continue
@@ -186,19 +187,20 @@ def _changed(
 
 def _collect_logs(actor: Actor, view: View, changes: Changes, limits: Limits) -> None:
     for name, log_field in view.schema.log_fields.items():
-        log = actor.__dict__.get(name)
-        if log is not view.logs.get(name):
+        log = view.logs.get(name)
+        if log is not vars(actor).get(name):
             raise BadActor(
                 f"the field {name!r} of {view.schema.actor_name}",
                 "it is a Log and was replaced, but a Log only grows",
                 f"self.{name}.append(…), or make it a list",
             )
-        if log is None or not (tail := log.view.tail):
+        if log is None or log.view is None:
             continue
-        for item in tail:
+        for item in log.view.tail:
             if len(item.data) > limits.value:
                 raise PayloadTooLarge(log_field.where, len(item.data), limits.value)
-        changes.appends[name] = list(tail)
+        if log.view.tail:
+            changes.appends[name] = list(log.view.tail)
 
 
 def rebase(actor: Actor, changes: Changes) -> None:
@@ -207,7 +209,7 @@ def rebase(actor: Actor, changes: Changes) -> None:
     for name, cell in changes.fields.items():
         view.frame.put(name, cell)
         if cell.shared is not UNSHARED:
-            actor.__dict__[name] = cell.shared
+            vars(actor)[name] = cell.shared
     for name, items in changes.appends.items():
         _grow(view, name, view.frame.logs[name].add(UNNUMBERED, items), len(items))
 
@@ -254,16 +256,16 @@ def place(
 def _replace(actor: Actor, view: View, name: str, cell: Cell) -> None:
     view.frame.put(name, cell)
     if cell.shared is not UNSHARED:
-        actor.__dict__[name] = cell.shared
+        vars(actor)[name] = cell.shared
     else:
-        actor.__dict__.pop(name, None)
+        vars(actor).pop(name, None)
 
 
 def _grow(view: View, name: str, backing: Backing, taken: int) -> None:
     view.frame.logs[name] = backing
     log = view.logs.get(name)
-    if log is not None:
-        cast("LogView", log.view).stand_on(backing, taken)
+    if log is not None and log.view is not None:
+        log.view.stand_on(backing, taken)
 
 
 def close_view(actor: Actor) -> None:

@@ -20,7 +20,7 @@ from .errors import BadActor, BadCall
 if TYPE_CHECKING:
     from .retry import Retry
 
-__all__ = ["StepMaker", "definition_in", "step"]
+__all__ = ["StepMaker", "class_of", "definition_in", "step", "unwrapped"]
 
 F = TypeVar("F", bound=Callable[..., Coroutine[Any, Any, Any]])
 A = TypeVar("A")
@@ -93,6 +93,20 @@ def step(
     return make if fn is None else _make(fn, options, sys._getframe(1))
 
 
+def class_of(value: object) -> type:
+    """The class of a value."""
+    return type(value)
+
+
+def unwrapped(value: Any) -> Any:
+    """The function inside a static or class method; anything else as it is."""
+    return getattr(value, "__func__", value) if _is_wrapper(value) else value
+
+
+def _is_wrapper(value: object) -> bool:
+    return isinstance(value, staticmethod | classmethod)
+
+
 def definition_in(value: object) -> StepDefinition | None:
     """The definition that a class attribute carries, if it is a step."""
     found = getattr(value, "__step__", None) if isinstance(value, types.FunctionType) else None
@@ -113,7 +127,7 @@ def _make(fn: Any, options: StepOptions, frame: FrameType) -> Callable[..., Any]
             _check_actor(self, definition)
             anchor = None
         if anchor is not None:
-            own = definition.of(type(self))
+            own = definition.of(class_of(self))
             return anchor.call(self, own, args, kwargs)  # type: ignore[no-any-return]  # an Anchor
         if sync:
             return asyncio.to_thread(fn, self, *args, **kwargs)
@@ -135,10 +149,10 @@ def _check_actor(instance: object, definition: StepDefinition) -> None:
 
 
 def _check_function(fn: Any, options: StepOptions) -> None:
-    if isinstance(fn, staticmethod | classmethod):
+    if _is_wrapper(fn):
         raise BadActor(
-            f"the step {fn.__func__.__name__}",
-            f"a {type(fn).__name__} has no actor whose state it could change",
+            f"the step {unwrapped(fn).__name__}",
+            f"a {class_of(fn).__name__} has no actor whose state it could change",
             "a method: def …(self)",
         )
     if definition_in(fn) is not None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from .errors import BadActor, BadCall, StateUnreadable
+from .step import unwrapped
 
 __all__ = ["lift", "upcast", "upcasts_of"]
 
@@ -29,26 +30,25 @@ def upcast(from_version: int) -> Callable[[U], U]:
                 state["subject"] = state.pop("topic")
                 return state
     """
-    if isinstance(from_version, bool) or not isinstance(from_version, int) or from_version < 1:
+    if type(cast("object", from_version)) is not int or from_version < 1:
         raise BadCall("from_version", from_version, "it is no version of an actor", "@upcast(1)")
 
     def mark(fn: U, /) -> U:
-        function: Any = fn.__func__ if isinstance(fn, staticmethod) else fn
-        function.__upcast__ = from_version
+        unwrapped(fn).__upcast__ = from_version
         return fn
 
     return mark
 
 
 def upcasts_of(cls: type, actor: str, version: int) -> dict[int, Upcast]:
-    """The upcasts that `cls` has, by the version they start from. Raises BadActor for an odd one."""
+    """The upcasts of `cls` by the version they start from. Raises BadActor for odd ones."""
     found: dict[int, Upcast] = {}
     for base in reversed(cls.__mro__):
         own: dict[int, str] = {}
         for name, value in vars(base).items():
-            function = value.__func__ if isinstance(value, staticmethod) else value
-            start = getattr(function, "__upcast__", None) if callable(function) else None
-            if not isinstance(start, int):
+            function: Any = unwrapped(value)
+            start = getattr(function, "__upcast__", None)
+            if not callable(function) or not isinstance(start, int):
                 continue
             if start in own:
                 raise BadActor(
@@ -69,9 +69,7 @@ def upcasts_of(cls: type, actor: str, version: int) -> dict[int, Upcast]:
 
 
 def _functions(cls: type) -> list[Any]:
-    return [
-        value.__func__ if isinstance(value, staticmethod) else value for value in vars(cls).values()
-    ]
+    return [unwrapped(value) for value in vars(cls).values()]
 
 
 def lift(
@@ -96,9 +94,11 @@ def lift(
                 actor, "the state", f"it has version {stored}, and there is no @upcast({start})"
             )
         state = step(state)
-        if not isinstance(state, dict):
+        if not isinstance(cast("object", state), dict):
             raise StateUnreadable(
-                actor, "the state", f"@upcast({start}) returned {type(state).__name__}, not a dict"
+                actor,
+                "the state",
+                f"@upcast({start}) returned {type(cast('object', state)).__name__}, not a dict",
             )
     return {name: _written(value, actor, name) for name, value in state.items()}
 

@@ -26,9 +26,12 @@ from .shapes import Shape, shape_of
 __all__ = ["CONFIG", "DEFAULT_LIMITS", "UNLIMITED", "Limits", "NotDefinedYet", "ValueCodec"]
 
 CONFIG: Final = ConfigDict(
-    ser_json_inf_nan="strings", ser_json_bytes="base64", val_json_bytes="base64"
+    extra="forbid",
+    ser_json_inf_nan="strings",
+    ser_json_bytes="base64",
+    val_json_bytes="base64",
 )
-"""How every value is written: valid JSON, and nothing turned into null."""
+"""How actors and values are written: valid JSON, nothing turned into null, nothing left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,7 @@ class ValueCodec:
             return _of_annotation(annotation)
 
     def validate(self, value: Any) -> Any:
-        """The value as its type has it (1 as 1.0 for a float). Raises pydantic's ValidationError."""
+        """The value as its type has it: 1 as 1.0 for a float. Raises pydantic's ValidationError."""
         if type(value) in self._shape.exact:
             return value
         assert self._validator is not None
@@ -178,7 +181,8 @@ def _of_annotation(annotation: Any) -> ValueCodec:
         if not adapter.pydantic_complete:
             adapter.rebuild(force=True, raise_errors=True)
         schema: CoreSchema = adapter.core_schema
-        validator, serializer = adapter.validator, adapter.serializer
+        validator: Any = adapter.validator
+        serializer: Any = adapter.serializer
     except PydanticUndefinedAnnotation as error:
         raise NotDefinedYet(f"{annotation!r}: {_first_line(error)}") from error
     except (PydanticUserError, PydanticSchemaGenerationError, TypeError) as error:

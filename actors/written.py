@@ -1,10 +1,10 @@
-"""What a class of actor must look like: checked when it is written, refused with the line to write."""
+"""What a class of actor must look like: checked when it is written, with the line to write."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from .errors import BadActor
 from .step import definition_in
@@ -26,9 +26,9 @@ _SETTINGS: Final[dict[str, tuple[Any, str]]] = {
 def check_class(cls: type, actor: type, name: str | None, version: int) -> None:
     """Refuse names, steps and `run` that cannot work. Called before pydantic looks at the class."""
     what = f"the actor {cls.__name__}"
-    if name is not None and not (isinstance(name, str) and name.strip()):
+    if name is not None and not (type(cast("object", name)) is str and name.strip()):
         raise BadActor(what, f"name={name!r} is no name", f'class {cls.__name__}(Actor, name="…")')
-    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+    if type(cast("object", version)) is not int or version < 1:
         raise BadActor(what, f"version={version!r} is no number from 1 on", "version=2")
     for field in _annotated(cls):
         _check_field(cls, actor, field)
@@ -105,12 +105,9 @@ def _check_attribute(cls: type, actor: type, name: str, value: Any) -> None:
 
 def _inside(value: Any) -> Iterator[Any]:
     """What a descriptor wraps."""
-    if isinstance(value, staticmethod | classmethod):
-        yield value.__func__
-    elif isinstance(value, property):
-        yield value.fget
-    elif hasattr(value, "func"):
-        yield value.func
+    for name in ("__func__", "fget", "func"):
+        if hasattr(value, name):
+            yield getattr(value, name)
 
 
 def _check_resolved(cls: type) -> None:
