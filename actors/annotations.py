@@ -136,8 +136,7 @@ def _generic_facts(cls: type) -> tuple[type | None, tuple[Any, ...], tuple[Any, 
     origin: Any = facts.get("origin")
     if origin is None:
         return None, (), ()
-    parameters: Any = vars(origin)["__pydantic_generic_metadata__"]["parameters"]
-    return origin, parameters, facts["args"]
+    return origin, _parameters(origin), facts["args"]
 
 
 def substitute(annotation: Any, known: dict[Any, Any]) -> Any:

@@ -190,9 +190,9 @@ def _comparison(kind: type) -> _Comparison:
 
 
 def _choose(kind: type) -> _Comparison:
-    if dataclasses.is_dataclass(kind):
+    if hasattr(kind, "__dataclass_fields__"):
         return _dataclasses
-    if "_fields" in vars(kind) and tuple in kind.__mro__:
+    if hasattr(kind, "_fields") and tuple in kind.__mro__:
         return _named_tuples
     for bases, comparison in _BY_BASE:
         if issubclass(kind, bases):

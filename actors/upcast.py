@@ -57,7 +57,7 @@ def upcasts_of(cls: type, actor: str, version: int) -> dict[int, Upcast]:
                     "one @upcast for each version",
                 )
             own[start] = name
-            found[start] = function
+            found[start] = cast("Upcast", function)
     late = [start for start in found if start >= version]
     if late and any(getattr(value, "__upcast__", 0) for value in _functions(cls)):
         raise BadActor(
