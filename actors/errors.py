@@ -238,5 +238,5 @@ class StateUnreadable(EverstepError):
         self.why = why
         super().__init__(
             f"{where} of the actor {actor!r} does not load: {why}; "
-            "put back a class that reads it, or lift the old form with @upcast, then resume the task"
+            "put back a class that reads it, or lift the old form with @upcast, then resume"
         )

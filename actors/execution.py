@@ -110,7 +110,11 @@ async def _begin(life: Incarnation, call: Call, row: StepRow, retry: Retry) -> S
     ledger.step(row)
     ledger.event_bytes("step_started", row.identity, b'{"attempt":%d}' % (row.attempts + 1))
     if waited:
-        await ledger.durable()
+        try:
+            await ledger.durable()
+        except asyncio.CancelledError:
+            life.let_go(row, "step_cancelled")
+            raise
         life.check_fenced()
     else:
         ledger.write()
@@ -173,7 +177,7 @@ async def _ended(
     if how is How.LOST or life.fenced is not None:
         raise error
     if how in (How.LEAVING, How.LEFT, How.CUT):
-        life.journal.let_go(row, "step_cut" if how is How.CUT else "step_cancelled")
+        life.let_go(row, "step_cut" if how is How.CUT else "step_cancelled")
         raise asyncio.CancelledError if isinstance(error, Severed) else error
     if attempt.cause is not None:
         error = attempt.cause

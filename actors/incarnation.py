@@ -369,6 +369,11 @@ class Incarnation:
         else:
             self.remember(call, row)
 
+    def let_go(self, row: StepRow, kind: str) -> None:
+        """An attempt was ended by others: record that without waiting, and charge nothing."""
+        if self.fenced is None and self.ledger.refusal is None:
+            self.journal.let_go(row, kind)
+
     def remember(self, call: Call, row: StepRow) -> None:
         """Keep the outcome of a step below a step, for the next attempt of that."""
         if call.scope is not self.root:

@@ -1,0 +1,274 @@
+"""Side effects: an intent before, a receipt after, and a name for what is not known."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from everstep.actors.actor import Actor
+from everstep.actors.backoff import none
+from everstep.actors.effects import Done, NotDone, never_sent
+from everstep.actors.exits import Crashed, Halted, Succeeded
+from everstep.actors.failures import StepFailed
+from everstep.actors.retry import Retry
+from everstep.actors.step import step
+from everstep.storage import EffectState
+from tests.actors.driver import driving
+
+SOON = Retry(max_attempts=3, backoff=none())
+CALLS: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def _no_calls() -> None:
+    CALLS.clear()
+
+
+async def send(text: str) -> str:
+    CALLS.append(text)
+    return f"sent {text}"
+
+
+async def test_a_receipt_stands_for_the_effect_in_every_later_attempt() -> None:
+    class Mail(Actor, name="effects.mail"):
+        @step(retry=SOON)
+        async def mail(self) -> str:
+            answer = await self.ctx.once("mail", send, "hello")
+            if self.ctx.attempt == 1:
+                raise ValueError("after the effect")
+            return answer
+
+    async with driving() as driver:
+        ledger = await driver.create(Mail())
+        assert await driver.live(ledger, Mail) == Succeeded()
+        assert await driver.result(ledger, Mail) == "sent hello"
+        assert CALLS == ["hello"]
+        (effect,) = await driver.store.effects(ledger.row.key)
+        assert effect.state is EffectState.RECEIPT
+
+
+async def test_an_effect_that_raised_is_unknown_and_pauses_the_task_for_a_person() -> None:
+    class Pay(Actor, name="effects.pay"):
+        @step(retry=SOON)
+        async def pay(self) -> str:
+            return await self.ctx.once("pay", self.charge)
+
+        async def charge(self) -> str:
+            CALLS.append("charge")
+            raise TimeoutError("no answer")
+
+    async with driving() as driver:
+        ledger = await driver.create(Pay())
+        ended = await driver.live(ledger, Pay)
+        assert isinstance(ended, Halted)
+        assert ended.reason == "effect_unknown"
+        assert "settle('pay'" in ended.remedy
+        assert CALLS == ["charge"]
+        await ledger.durable()
+        assert not await driver.store.open_steps([ledger.row.key])
+
+
+@pytest.mark.parametrize("answer", [Done("paid"), NotDone()])
+async def test_a_probe_decides_an_unknown_effect(answer: Done[str] | NotDone) -> None:
+    probed: list[str] = []
+
+    async def probe(operation: str) -> Done[str] | NotDone:
+        probed.append(operation)
+        return answer
+
+    async def charge() -> str:
+        CALLS.append("charge")
+        if len(CALLS) == 1:
+            raise TimeoutError("no answer")
+        return "paid"
+
+    class Probed(Actor, name="effects.probed"):
+        @step(retry=SOON)
+        async def pay(self) -> str:
+            return await self.ctx.once("pay", charge, probe=probe)
+
+    async with driving() as driver:
+        ledger = await driver.create(Probed())
+        assert await driver.live(ledger, Probed) == Succeeded()
+        assert await driver.result(ledger, Probed) == "paid"
+        assert len(CALLS) == (1 if isinstance(answer, Done) else 2)
+        (effect,) = await driver.store.effects(ledger.row.key)
+        assert probed == [effect.operation]
+
+
+async def test_on_unknown_retry_repeats_with_the_same_operation_id() -> None:
+    class Again(Actor, name="effects.again"):
+        @step(retry=SOON)
+        async def pay(self) -> str:
+            operation = self.ctx.operation_id("pay")
+            return await self.ctx.once("pay", charge, operation, on_unknown="retry")
+
+    async def charge(operation: str) -> str:
+        CALLS.append(operation)
+        if len(CALLS) < 3:
+            raise OSError("reset")
+        return "paid"
+
+    async with driving() as driver:
+        assert await driver.run(Again()) == Succeeded()
+        assert len(CALLS) == 3
+        assert len(set(CALLS)) == 1
+
+
+async def test_on_unknown_fail_fails_the_step_for_good() -> None:
+    class Never(Actor, name="effects.never"):
+        @step(retry=SOON)
+        async def pay(self) -> None:
+            await self.ctx.once("pay", charge, on_unknown="fail")
+
+    async def charge() -> None:
+        CALLS.append("charge")
+        raise OSError("reset")
+
+    async with driving() as driver:
+        ended = await driver.run(Never())
+        assert isinstance(ended, Crashed)
+        assert ended.never_retried
+        assert CALLS == ["charge"]
+
+
+async def test_an_effect_that_never_was_sent_is_simply_tried_again() -> None:
+    class Refused(Actor, name="effects.refused"):
+        @step(retry=SOON)
+        async def pay(self) -> str:
+            return await self.ctx.once("pay", charge)
+
+    async def charge() -> str:
+        CALLS.append("charge")
+        if len(CALLS) < 3:
+            raise ConnectionRefusedError
+        return "paid"
+
+    async with driving() as driver:
+        assert await driver.run(Refused()) == Succeeded()
+        assert CALLS == ["charge"] * 3
+
+
+async def test_a_repeat_with_other_arguments_is_refused_and_never_retried() -> None:
+    class Changing(Actor, name="effects.changing"):
+        @step(retry=SOON)
+        async def pay(self) -> None:
+            await self.ctx.once("pay", send, f"attempt {self.ctx.attempt}")
+            raise ValueError("again")
+
+    async with driving() as driver:
+        ended = await driver.run(Changing())
+        assert isinstance(ended, Crashed)
+        assert ended.never_retried
+        assert "attempt 1" in ended.failure.message
+        assert CALLS == ["attempt 1"]
+
+
+async def test_a_key_is_used_once_in_an_attempt() -> None:
+    class Twice(Actor, name="effects.twice"):
+        @step(retry=SOON)
+        async def pay(self) -> None:
+            await self.ctx.once("pay", send, "a")
+            await self.ctx.once("pay", send, "a")
+
+    async with driving() as driver:
+        ended = await driver.run(Twice())
+        assert isinstance(ended, Crashed)
+        assert ended.never_retried
+        assert "'pay'" in ended.failure.message
+
+
+async def test_an_effect_in_run_is_not_repeated_by_a_replay() -> None:
+    class InRun(Actor, name="effects.in_run"):
+        async def run(self) -> str:
+            answer = await self.ctx.once("mail", send, "run")
+            await self.work()
+            return answer
+
+        @step(retry=Retry(max_attempts=1))
+        async def work(self) -> None:
+            CALLS.append("work")
+            if len(CALLS) == 2:
+                raise ValueError("crash")
+
+    async with driving() as driver:
+        ledger = await driver.create(InRun())
+        ended = await driver.live(ledger, InRun)
+        assert isinstance(ended, Crashed)
+        await driver.crash(ledger, ended)
+        assert await driver.again(ledger, InRun) == Succeeded()
+        assert CALLS == ["run", "work", "work"]
+
+
+async def test_a_plain_function_runs_in_a_thread_and_its_receipt_is_kept() -> None:
+    class Plain(Actor, name="effects.plain"):
+        @step
+        async def pay(self) -> int:
+            return await self.ctx.once("pay", len, "four")
+
+    async with driving() as driver:
+        ledger = await driver.create(Plain())
+        assert await driver.live(ledger, Plain) == Succeeded()
+        assert await driver.result(ledger, Plain) == 4
+
+
+async def test_an_effect_whose_call_timed_out_is_unknown_in_the_next_attempt() -> None:
+    class Slow(Actor, name="effects.slow"):
+        @step(retry=SOON, timeout=5)
+        async def pay(self) -> None:
+            await self.ctx.once("pay", charge)
+
+    began = asyncio.Event()
+
+    async def charge() -> None:
+        CALLS.append("charge")
+        began.set()
+        await asyncio.Event().wait()
+
+    async with driving() as driver:
+        ledger = await driver.create(Slow())
+        life = asyncio.create_task(driver.live(ledger, Slow))
+        await began.wait()
+        driver.clock.advance(5)
+        ended = await life
+        assert isinstance(ended, Halted)
+        assert ended.reason == "effect_unknown"
+        assert CALLS == ["charge"]
+
+
+class Answered(Exception):
+    def __init__(self, status: int) -> None:
+        self.status_code = status
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 413, 415, 422, 429])
+def test_an_answer_that_refuses_was_not_done(status: int) -> None:
+    assert never_sent(Answered(status))
+
+
+@pytest.mark.parametrize("status", [408, 409, 500, 502, 503, 504])
+def test_an_answer_that_tells_nothing_is_unknown(status: int) -> None:
+    assert not never_sent(Answered(status))
+
+
+async def test_the_failure_of_an_effect_is_the_failure_of_the_step() -> None:
+    class Fails(Actor, name="effects.fails"):
+        async def run(self) -> bool:
+            try:
+                await self.pay()
+            except StepFailed as failed:
+                return failed.is_a(ConnectionRefusedError)
+            return False
+
+        @step(retry=SOON)
+        async def pay(self) -> None:
+            await self.ctx.once("pay", charge)
+
+    async def charge() -> None:
+        raise ConnectionRefusedError
+
+    async with driving() as driver:
+        ledger = await driver.create(Fails())
+        assert await driver.live(ledger, Fails) == Succeeded()
+        assert await driver.result(ledger, Fails) is True
