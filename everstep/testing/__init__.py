@@ -1,5 +1,34 @@
-"""What a test of a durable task needs."""
+"""What a test of a durable task needs.
 
+`ManualClock` owns the time. A *scenario* is an async function that runs a runtime on the store
+of a `Life`; `survive` kills its process at each of its boundaries and compares, `simulate` does
+so without processes.
+"""
+
+from .history import History, violations
+from .idle_loop import IdleLoop, Stuck
+from .life import Died, Life, boundary, note
 from .manual_clock import ManualClock
+from .simulation import simulate
+from .survival import live_through, some_of, survive
+from .trail import Entry
+from .zygote import Outcome, Zygote
 
-__all__ = ["ManualClock"]
+__all__ = [
+    "Died",
+    "Entry",
+    "History",
+    "IdleLoop",
+    "Life",
+    "ManualClock",
+    "Outcome",
+    "Stuck",
+    "Zygote",
+    "boundary",
+    "live_through",
+    "note",
+    "simulate",
+    "some_of",
+    "survive",
+    "violations",
+]

@@ -99,6 +99,20 @@ class ManualClock:
                 timer.callback()
         self._passed = end
 
+    def advance_to_next(self) -> float | None:
+        """Let time pass until the next timer falls due; how long that was, or None without one."""
+        while self._timers and self._timers[0].callback is None:
+            heapq.heappop(self._timers)
+        if not self._timers:
+            return None
+        seconds = max(0.0, self._timers[0].due - self._passed)
+        self.advance(seconds)
+        return seconds
+
+    def forget(self) -> None:
+        """Drop all timers: the event loop that they belong to has ended."""
+        self._timers.clear()
+
     def jump(self, seconds: float) -> None:
         """Set the wall clock forward or back, as an operator or NTP does; no time passes."""
         self._wall += seconds

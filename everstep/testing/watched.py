@@ -1,0 +1,174 @@
+"""A store that passes a boundary before each write, and another when the write is durable."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection
+from typing import Any
+
+from ..storage.errors import StoreFailed
+from ..storage.interface import Alarm, Draft, RecordedEvent, Refusal, Store
+from ..storage.records import Commit, EffectRow, Loaded, Receipt, Status, StepRow, TaskRow
+from .life import Died, Life
+
+__all__ = ["WatchedStore"]
+
+
+class _WatchedDraft:
+    """A draft whose write is a pair of boundaries. Where its life ended, nothing is written."""
+
+    __slots__ = ("_draft", "_life", "_write")
+
+    def __init__(self, draft: Draft, life: Life) -> None:
+        self._draft = draft
+        self._life = life
+        self._write: Commit | Receipt | None = None
+
+    def seal(self) -> Commit | Receipt | None:
+        if self._life.dead:
+            return None
+        self._write = self._draft.seal()
+        if self._write is not None:
+            try:
+                self._life.boundary(f"before {_named(self._write)}")
+            except Died:
+                return None
+        return self._write
+
+    def settle(self, refusal: Refusal | None) -> None:
+        if refusal is None and self._write is not None and not self._life.dead:
+            self._tell(self._write)
+            try:
+                self._life.boundary(f"after {_named(self._write)}")
+            except Died:
+                pass
+        self._draft.settle(_gone() if self._life.dead else refusal)
+
+    def _tell(self, write: Commit | Receipt) -> None:
+        """Put on the trail what is now in the store."""
+        task = write.task_id
+        if isinstance(write, Receipt):
+            self._life.durable("receipt", task=task, operation=write.effect.operation)
+            return
+        for event in write.events:
+            data: dict[str, Any] = {} if event.data is None else json.loads(event.data)
+            self._life.durable(event.kind, task=task, step=event.step, number=event.seq, data=data)
+
+
+class WatchedStore:
+    """A store of a life under test, by delegation. Once the life has ended it takes no write."""
+
+    def __init__(self, store: Store, life: Life) -> None:
+        self._store = store
+        self._life = life
+
+    @property
+    def epoch(self) -> int:
+        return self._store.epoch
+
+    @property
+    def orderly_epoch(self) -> int | None:
+        return self._store.orderly_epoch
+
+    @property
+    def trouble(self) -> Alarm | None:
+        return self._store.trouble
+
+    async def open(self) -> None:
+        await self._store.open()
+
+    async def close(self) -> None:
+        await self._store.close()
+
+    def new_key(self) -> int:
+        return self._store.new_key()
+
+    def submit(self, draft: Draft) -> None:
+        if self._life.dead:
+            raise _gone()
+        self._store.submit(_WatchedDraft(draft, self._life))
+
+    async def ready(self) -> None:
+        await self._store.ready()
+
+    def on_alarm(self, listener: Callable[[Alarm | None], None]) -> None:
+        self._store.on_alarm(listener)
+
+    async def task(self, task_id: str) -> TaskRow | None:
+        return await self._store.task(task_id)
+
+    async def tasks(
+        self,
+        *,
+        statuses: Collection[Status] = (),
+        actors: Collection[str] = (),
+        pool: str | None = None,
+        after: int = 0,
+        limit: int = 100,
+    ) -> list[TaskRow]:
+        return await self._store.tasks(
+            statuses=statuses, actors=actors, pool=pool, after=after, limit=limit
+        )
+
+    async def claimable(
+        self,
+        pool: str,
+        *,
+        actors: Collection[str],
+        now: float,
+        since_boot: float | None,
+        suspects_from: int,
+        limit: int,
+    ) -> list[TaskRow]:
+        return await self._store.claimable(
+            pool,
+            actors=actors,
+            now=now,
+            since_boot=since_boot,
+            suspects_from=suspects_from,
+            limit=limit,
+        )
+
+    async def suspects(
+        self, pool: str, *, actors: Collection[str], suspects_from: int, limit: int
+    ) -> list[TaskRow]:
+        return await self._store.suspects(
+            pool, actors=actors, suspects_from=suspects_from, limit=limit
+        )
+
+    async def orphans(self, *, after: int = 0, limit: int = 500) -> list[TaskRow]:
+        return await self._store.orphans(after=after, limit=limit)
+
+    async def open_steps(self, keys: Collection[int]) -> list[StepRow]:
+        return await self._store.open_steps(keys)
+
+    async def next_due(self, pool: str) -> float | None:
+        return await self._store.next_due(pool)
+
+    async def load(self, key: int, *, flow: bool) -> Loaded:
+        return await self._store.load(key, flow=flow)
+
+    async def steps(
+        self, key: int, *, after: int = 0, limit: int = 1000
+    ) -> list[tuple[int, StepRow]]:
+        return await self._store.steps(key, after=after, limit=limit)
+
+    async def events(
+        self, key: int | None, *, after: int = 0, limit: int = 100
+    ) -> list[RecordedEvent]:
+        return await self._store.events(key, after=after, limit=limit)
+
+    async def effects(self, key: int) -> list[EffectRow]:
+        return await self._store.effects(key)
+
+
+def _named(write: Commit | Receipt) -> str:
+    """What a write says, in few words: the events in it."""
+    if isinstance(write, Receipt):
+        return f"{write.task_id}: late receipt of {write.effect.key}"
+    events = [event.kind + (f" {event.step}" if event.step else "") for event in write.events[:4]]
+    return f"{write.task_id}: {', '.join(events) or 'no event'}"
+
+
+def _gone() -> StoreFailed:
+    return StoreFailed("the store", "the life that used it has ended")
