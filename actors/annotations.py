@@ -166,6 +166,8 @@ def _mentions_self(annotation: Any) -> bool:
 
 
 def _parameters(annotation: Any) -> tuple[Any, ...]:
+    if isinstance(annotation, TypeVar):
+        return (annotation,)
     facts: dict[str, Any] | None = getattr(annotation, "__pydantic_generic_metadata__", None)
     if facts is not None:
         return tuple(facts["parameters"])

@@ -1,0 +1,431 @@
+"""What a class of actor may look like, and what an actor is outside a runtime."""
+
+import copy
+import gc
+import pickle
+from functools import cached_property
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+import pytest
+from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, field_validator
+
+from everstep.actors.actor import (
+    Actor,
+    actor_name,
+    actor_version,
+    all_actors,
+    check_plan,
+    is_flow,
+    steps_of,
+)
+from everstep.actors.errors import BadActor, NoRuntime
+from everstep.actors.log import Log
+from everstep.actors.schema import Schema
+from everstep.actors.step import step
+
+T = TypeVar("T")
+
+
+class Report(Actor):
+    topic: str
+    sources: list[str] = []
+    notes: Log[str] = Log()
+
+    @step
+    async def load(self) -> None:
+        self.sources = [self.topic]
+
+    @step
+    async def publish(self) -> str:
+        return self.topic
+
+
+def test_a_name_is_that_of_the_class_or_the_one_given() -> None:
+    class Given(Actor, name="report", version=3):
+        pass
+
+    class Below(Given):
+        pass
+
+    assert (actor_name(Report), actor_version(Report)) == ("Report", 1)
+    assert (actor_name(Given), actor_version(Given)) == ("report", 3)
+    assert (actor_name(Below), actor_version(Below)) == ("Below", 1)
+
+
+@pytest.mark.parametrize("keywords", [{"name": ""}, {"name": 3}, {"version": 0}, {"version": True}])
+def test_a_name_or_version_that_is_none_is_refused(keywords: dict[str, Any]) -> None:
+    with pytest.raises(BadActor, match="the actor Odd"):
+        type(Actor)("Odd", (Actor,), {"__module__": __name__}, **keywords)
+
+
+def test_the_steps_of_a_plan_stand_as_written_bases_first_and_overrides_in_place() -> None:
+    class Base(Actor):
+        @step
+        async def first(self) -> None: ...
+        @step
+        async def second(self) -> None: ...
+
+    class Below(Base):
+        @step
+        async def third(self) -> None: ...
+        @step
+        async def first(self) -> None: ...
+
+    assert list(steps_of(Below)) == ["first", "second", "third"]
+    assert steps_of(Below)["first"].function is not steps_of(Base)["first"].function
+
+
+def test_a_mixin_that_is_no_actor_brings_its_steps() -> None:
+    class Mixin:
+        @step
+        async def mixed(self) -> None: ...
+
+    class Own(Mixin, Actor):
+        @step
+        async def own(self) -> None: ...
+
+    assert list(steps_of(Own)) == ["mixed", "own"]
+
+
+def test_an_actor_with_a_run_is_a_flow() -> None:
+    class Flow(Actor):
+        async def run(self) -> int:
+            return 1
+
+    class Below(Flow):
+        pass
+
+    assert is_flow(Flow)
+    assert is_flow(Below)
+    assert not is_flow(Report)
+
+
+def test_extra_fields_are_refused() -> None:
+    with pytest.raises(ValidationError):
+        Report(topic="x", other=1)  # type: ignore[call-arg]  # that is the point
+
+
+def test_outside_a_runtime_there_is_no_ctx() -> None:
+    with pytest.raises(NoRuntime, match=r"Report is not run by a runtime.*start it"):
+        _ = Report(topic="x").ctx
+
+
+def test_an_actor_outside_a_runtime_is_an_ordinary_model() -> None:
+    report = Report(topic="x", notes=Log(["n"]))
+
+    assert report == Report.model_validate_json(report.model_dump_json())
+    assert report.model_dump() == {"topic": "x", "sources": [], "notes": Log(["n"])}
+    assert report == copy.copy(report) == copy.deepcopy(report) == report.model_copy()
+    assert report == pickle.loads(pickle.dumps(report))
+    assert repr(report) == "Report(topic='x', sources=[], notes=Log(['n']))"
+    assert dict(report)["topic"] == "x"
+
+
+def test_a_default_log_is_not_shared() -> None:
+    one, other = Report(topic="a"), Report(topic="b")
+
+    one.notes.append("x")
+
+    assert list(other.notes) == []
+
+
+# --- what is refused when the class is made ---------------------------------------------------
+
+
+def field_named_copy() -> None:
+    class Odd(Actor):
+        copy: str  # type: ignore[assignment]  # that is the point
+
+
+def field_named_ctx() -> None:
+    class Odd(Actor):
+        ctx: str  # type: ignore[assignment]  # that is the point
+
+
+def field_named_run() -> None:
+    class Odd(Actor):
+        run: int = 0
+
+
+def step_named_json() -> None:
+    class Odd(Actor):
+        @step
+        async def json(self) -> None: ...  # type: ignore[override]  # that is the point
+
+
+def step_named_run() -> None:
+    class Odd(Actor):
+        @step
+        async def run(self) -> None: ...
+
+
+def step_over_own_field() -> None:
+    class Odd(Actor):
+        load: int = 0
+
+        @step
+        async def load(self) -> None: ...  # type: ignore[no-redef]  # that is the point
+
+
+def step_over_inherited_field() -> None:
+    class Odd(Report):
+        @step
+        async def topic(self) -> None: ...  # type: ignore[override]  # that is the point
+
+
+def field_over_inherited_step() -> None:
+    class Odd(Report):
+        load: int = 0  # type: ignore[assignment]  # that is the point
+
+
+def method_over_inherited_step() -> None:
+    class Odd(Report):
+        async def load(self) -> None: ...
+
+
+def attribute_over_inherited_step() -> None:
+    class Odd(Report):
+        load: ClassVar[int] = 1  # type: ignore[assignment,misc]  # that is the point
+
+
+def run_that_is_not_async() -> None:
+    class Odd(Actor):
+        def run(self) -> None: ...
+
+
+def static_step() -> None:
+    class Odd(Actor):
+        @staticmethod
+        @step
+        async def load(this: Any) -> None: ...
+
+
+def property_step() -> None:
+    class Odd(Actor):
+        @property
+        @step
+        async def load(self) -> None: ...
+
+
+def step_under_another_name() -> None:
+    class Odd(Actor):
+        @step
+        async def load(self) -> None: ...
+
+        again = load
+
+
+def extra_allowed() -> None:
+    class Odd(Actor):
+        model_config = ConfigDict(extra="allow")
+
+
+def validated_at_assignment() -> None:
+    class Odd(Actor):
+        model_config = ConfigDict(validate_assignment=True)
+
+
+def nan_as_null() -> None:
+    class Odd(Actor):
+        model_config = ConfigDict(ser_json_inf_nan="null")
+
+
+class Unknown:
+    pass
+
+
+def step_that_returns_what_cannot_be_stored() -> None:
+    class Odd(Actor):
+        @step
+        async def load(self) -> Unknown:
+            return Unknown()
+
+
+@pytest.mark.parametrize(
+    ("make", "thing", "remedy"),
+    [
+        (field_named_copy, "the field 'copy' of Odd", "copy_value"),
+        (field_named_ctx, "the field 'ctx' of Odd", "ctx_value"),
+        (field_named_run, "the field 'run' of Odd", "run_value"),
+        (step_named_json, "the step json of Odd", "json_step"),
+        (step_named_run, "the step run of Odd", "run_step"),
+        (step_over_own_field, "the field 'load' of Odd", "load_value"),
+        (step_over_inherited_field, "the step topic of Odd", "topic_step"),
+        (field_over_inherited_step, "the field 'load' of Odd", "load_value"),
+        (method_over_inherited_step, "load of Odd", "@step over it"),
+        (attribute_over_inherited_step, "the field 'load' of Odd", "load_value"),
+        (run_that_is_not_async, "run of Odd", "async def run"),
+        (static_step, "the step load of Odd", "@step alone"),
+        (property_step, "the step load of Odd", "@step alone"),
+        (step_under_another_name, "the step again of Odd", "def again"),
+        (extra_allowed, "the actor Odd", "no extra"),
+        (validated_at_assignment, "the actor Odd", "no validate_assignment"),
+        (nan_as_null, "the actor Odd", "no ser_json_inf_nan"),
+        (step_that_returns_what_cannot_be_stored, "the step load", "annotation"),
+    ],
+)
+def test_a_class_that_cannot_work_is_refused_when_it_is_made(
+    make: Any, thing: str, remedy: str
+) -> None:
+    with pytest.raises(BadActor) as caught:
+        make()
+
+    assert thing in str(caught.value)
+    assert remedy in str(caught.value)
+
+
+def test_a_name_that_is_proposed_is_free() -> None:
+    with pytest.raises(BadActor, match="copy_value_"):
+
+        class Odd(Actor):
+            copy_value: int = 0
+            copy: str  # type: ignore[assignment]  # that is the point
+
+
+def test_a_plan_whose_step_needs_arguments_is_refused() -> None:
+    class Plan(Actor):
+        @step
+        async def load(self, url: str) -> None: ...
+
+    class Flow(Plan):
+        async def run(self) -> None: ...
+
+    class Empty(Actor):
+        pass
+
+    check_plan(Report)
+    check_plan(Flow)
+    with pytest.raises(BadActor, match=r"step load of Plan.*async def run"):
+        check_plan(Plan)
+    with pytest.raises(BadActor, match="neither steps nor run"):
+        check_plan(Empty)
+
+
+def test_a_deleted_field_is_an_error() -> None:
+    report = Report(topic="x")
+
+    with pytest.raises(AttributeError, match=r"self.topic = "):
+        del report.topic
+
+
+# --- generic actors -------------------------------------------------------------------------------
+
+
+class Box(Actor, Generic[T]):
+    content: T
+
+    @step
+    async def get(self) -> T:
+        return self.content
+
+    @step
+    async def several(self) -> list[T]:
+        return [self.content]
+
+    @step
+    async def me(self) -> Self:
+        return self
+
+
+class Rows(Box[list[T]], Generic[T]):
+    pass
+
+
+class IntBox(Box[int]):
+    pass
+
+
+class TextRows(Rows[str]):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("actor", "name", "value"),
+    [
+        (IntBox, "get", 5),
+        (IntBox, "several", [5]),
+        (IntBox, "me", IntBox(content=1)),
+        (TextRows, "get", ["a"]),
+        (TextRows, "several", [["a"]]),
+    ],
+)
+def test_a_step_of_a_generic_actor_returns_what_the_concrete_class_says(
+    actor: type[Actor], name: str, value: Any
+) -> None:
+    definition = steps_of(actor)[name].of(actor)
+
+    assert definition.output.decode(definition.output.encode(value, "x")) == value
+    with pytest.raises(ValidationError):
+        definition.output.decode(b'{"other":1.5}')
+    assert definition.of(actor) is definition
+
+
+def test_a_generic_actor_is_started_from_a_concrete_subclass() -> None:
+    with pytest.raises(BadActor, match="generic"):
+        Schema.of(Box[int])
+    with pytest.raises(BadActor, match="generic"):
+        Schema.of(Box)
+
+    assert Schema.of(IntBox).names == ("content",)
+
+
+def test_all_actors_are_the_classes_that_can_be_started_and_still_exist() -> None:
+    class Passing(Actor):
+        pass
+
+    names = {actor.__name__ for actor in all_actors()}
+    assert {"Report", "IntBox", "TextRows", "Passing"} <= names
+    assert not {"Box", "Box[int]", "Rows", "Actor"} & names
+
+    del Passing
+    gc.collect()
+    assert "Passing" not in {actor.__name__ for actor in all_actors()}
+
+
+def test_classes_of_one_name_do_not_disturb_each_other() -> None:
+    def make(default: int) -> type[Actor]:
+        class Same(Actor):
+            value: int = default
+
+            @step
+            async def get(self) -> int:
+                return self.value
+
+        return Same
+
+    one, other = make(1), make(2)
+
+    assert actor_name(one) == actor_name(other) == "Same"
+    assert Schema.of(one).frame({}).cells["value"].data == b"1"
+    assert Schema.of(other).frame({}).cells["value"].data == b"2"
+
+
+def test_what_pydantic_offers_a_class_works_on_an_actor() -> None:
+    class Inner(BaseModel):
+        n: int
+
+    class Full(Actor):
+        inner: Inner
+        _calls: int = PrivateAttr(default=0)
+
+        @field_validator("inner")
+        @classmethod
+        def positive(cls, inner: Inner) -> Inner:
+            if inner.n < 0:
+                raise ValueError("negative")
+            return inner
+
+        @property
+        def double(self) -> int:
+            return self.inner.n * 2
+
+        @cached_property
+        def costly(self) -> int:
+            self._calls += 1
+            return self.inner.n * 3
+
+    full = Full(inner=Inner(n=2))
+
+    assert (full.double, full.costly, full.costly, full._calls) == (4, 6, 6, 1)
+    with pytest.raises(ValidationError):
+        Full(inner=Inner(n=-1))

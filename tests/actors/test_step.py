@@ -1,0 +1,399 @@
+"""`@step`: what it refuses, what it keeps, and what a step is outside a runtime."""
+
+import asyncio
+import functools
+import inspect
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from enum import Enum
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from everstep.actors.actor import Actor, steps_of
+from everstep.actors.definition import StepDefinition, function_step
+from everstep.actors.errors import BadActor, BadCall
+from everstep.actors.log import Log
+from everstep.actors.retry import Retry
+from everstep.actors.state import open_view
+from everstep.actors.schema import Schema
+from everstep.actors.step import definition_in, step
+
+
+class Report(Actor):
+    topic: str = "t"
+    count: int = 0
+
+    @step
+    async def load(self, url: str, *, times: int = 1) -> str:
+        """Fetch it."""
+        self.count += times
+        return f"{self.topic}:{url}"
+
+    @step(retry=Retry(max_attempts=5), timeout=timedelta(seconds=3), heartbeat=1, key="url")
+    async def keyed(self, url: str = "home") -> "Later":
+        return Later(url)
+
+    @step(checkpoint="lazy")
+    def in_thread(self) -> str:
+        return threading.current_thread().name
+
+    @step
+    def nothing(self):  # type: ignore[no-untyped-def]  # a missing annotation is plain JSON
+        return None
+
+
+@dataclass
+class Later:
+    url: str
+
+
+def definition(of: Any) -> StepDefinition:
+    found = definition_in(of)
+    assert found is not None
+    return found
+
+
+async def test_outside_a_runtime_a_step_is_the_plain_function_on_that_instance() -> None:
+    report = Report()
+
+    assert await report.load("u", times=2) == "t:u"
+    assert report.count == 2
+
+
+async def test_outside_a_runtime_a_plain_def_runs_in_a_thread() -> None:
+    assert await Report().in_thread() != threading.current_thread().name
+
+
+def test_a_step_keeps_its_name_documentation_and_signature() -> None:
+    assert Report.load.__name__ == "load"
+    assert Report.load.__doc__ == "Fetch it."
+    assert str(inspect.signature(Report.load)) == "(self, url: str, *, times: int = 1) -> str"
+
+
+def test_options_are_kept_in_seconds() -> None:
+    options = definition(Report.keyed).options
+
+    assert options.retry == Retry(max_attempts=5)
+    assert (options.timeout, options.heartbeat, options.key) == (3.0, 1.0, "url")
+    assert not options.lazy
+    assert definition(Report.in_thread).options.lazy
+    assert definition(Report.in_thread).sync
+    assert not definition(Report.load).sync
+
+
+async def test_a_call_in_a_runtime_goes_to_the_anchor_at_once() -> None:
+    calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
+
+    class Anchor:
+        @property
+        def ctx(self) -> Any:
+            return None
+
+        def call(
+            self, view: Actor, definition: StepDefinition, args: Any, kwargs: Any
+        ) -> Coroutine[Any, Any, Any]:
+            calls.append((definition.name, args, kwargs))
+            return asyncio.sleep(0, "done")
+
+    schema = Schema.of(Report)
+    view = open_view(schema, schema.frame({}), Anchor(), family=None)
+    assert isinstance(view, Report)
+
+    coroutines = [view.load("u", times=3), view.in_thread()]
+
+    assert calls == [("load", ("u",), {"times": 3}), ("in_thread", (), {})]
+    assert await asyncio.gather(*coroutines) == ["done", "done"]
+
+
+async def test_what_only_shows_the_state_runs_its_steps_as_plain_functions() -> None:
+    schema = Schema.of(Report)
+    view = open_view(schema, schema.frame({"topic": b'"s"'}), None, family=None)
+    assert isinstance(view, Report)
+
+    assert await view.load("u") == "s:u"
+
+
+async def test_a_step_called_on_something_else_than_an_actor_is_refused() -> None:
+    class Other:
+        @step
+        async def load(self) -> None: ...
+
+    with pytest.raises(BadActor, match=r"class Other\(Actor\)"):
+        Other().load()
+
+
+def wrapping(fn: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(fn)
+    def inner(*args: Any, **kwargs: Any) -> Any:
+        return fn(*args, **kwargs)
+
+    return inner
+
+
+async def test_a_decorated_async_def_is_awaited_and_not_run_in_a_thread() -> None:
+    class Wrapped(Actor):
+        @step
+        @wrapping
+        async def load(self) -> int:
+            return 5
+
+    assert not steps_of(Wrapped)["load"].sync
+    assert await Wrapped().load() == 5
+
+
+# --- what is refused where it is written ----------------------------------------------------------
+
+
+def lambda_without_parameters() -> None:
+    step(lambda: 1)  # type: ignore[arg-type,misc]  # that is the point
+
+
+def on_a_class() -> None:
+    step(int)  # type: ignore[call-overload]  # that is the point
+
+
+def on_a_partial() -> None:
+    step(functools.partial(print))  # type: ignore[arg-type]  # that is the point
+
+
+def on_a_classmethod() -> None:
+    class Odd(Actor):
+        @step  # type: ignore[arg-type]  # that is the point
+        @classmethod
+        def load(cls) -> None: ...
+
+
+def on_a_staticmethod() -> None:
+    class Odd(Actor):
+        @step
+        @staticmethod
+        def load(x: int) -> None: ...
+
+
+def on_an_async_generator() -> None:
+    class Odd(Actor):
+        @step
+        async def load(self) -> AsyncIterator[int]:
+            yield 1
+
+
+def twice() -> None:
+    class Odd(Actor):
+        @step
+        @step
+        async def load(self) -> None: ...
+
+
+def async_in_a_thread() -> None:
+    class Odd(Actor):
+        @step(thread=True)
+        async def load(self) -> None: ...
+
+
+def key_of_no_parameter() -> None:
+    class Odd(Actor):
+        @step(key="uri")
+        async def load(self, url: str) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("write", "why"),
+    [
+        (lambda_without_parameters, "it has no self"),
+        (on_a_class, "it is no function"),
+        (on_a_partial, "it is no function"),
+        (on_a_classmethod, "a classmethod has no actor"),
+        (on_a_staticmethod, "a staticmethod has no actor"),
+        (on_an_async_generator, "a generator has no one result"),
+        (twice, "decorated twice"),
+        (async_in_a_thread, "does not run in a thread"),
+        (key_of_no_parameter, 'it has: url); write key="url"'),
+    ],
+)
+def test_a_step_that_cannot_work_is_refused_where_it_is_written(write: Any, why: str) -> None:
+    with pytest.raises(BadActor) as caught:
+        write()
+
+    assert why in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"timeout": 0},
+        {"timeout": -1},
+        {"timeout": float("nan")},
+        {"timeout": float("inf")},
+        {"timeout": "3"},
+        {"timeout": True},
+        {"timeout": timedelta(0)},
+        {"heartbeat": 0},
+        {"key": 3},
+        {"key": "not a name"},
+        {"checkpoint": "never"},
+        {"thread": 1},
+        {"retry": 3},
+    ],
+    ids=str,
+)
+def test_an_option_that_cannot_work_is_refused_where_it_is_written(options: Any) -> None:
+    with pytest.raises(BadCall, match=next(iter(options))):
+        step(**options)
+
+
+# --- outputs --------------------------------------------------------------------------------------
+
+
+def test_the_output_may_be_a_class_that_is_defined_later() -> None:
+    assert definition(Report.keyed).output.decode(b'{"url":"x"}') == Later("x")
+
+
+def test_the_output_may_be_a_class_of_the_function_around() -> None:
+    @dataclass
+    class Local:
+        n: int
+
+    class Own(Actor):
+        @step
+        async def bare(self) -> "list[Local]":
+            return [Local(1)]
+
+        @step(timeout=3)
+        async def with_options(self) -> "Local":
+            return Local(1)
+
+        @step
+        async def me(self) -> "Own":
+            return self
+
+    bare, with_options, me = (found.of(Own) for found in steps_of(Own).values())
+    assert bare.output.decode(b'[{"n":2}]') == [Local(2)]
+    assert with_options.output.decode(b'{"n":2}') == Local(2)
+    assert me.output.decode(b"{}") == Own()
+
+
+def test_an_output_whose_class_is_nowhere_is_refused_when_it_is_needed() -> None:
+    class Own(Actor):
+        @step
+        async def lost(self) -> "Nowhere":  # type: ignore[name-defined]  # noqa: F821
+            ...
+
+    with pytest.raises(BadActor, match="Nowhere"):
+        steps_of(Own)["lost"].of(Own)
+
+
+def test_a_missing_annotation_is_plain_json() -> None:
+    output = definition(Report.nothing).output
+
+    assert output.decode(output.encode({"a": [1]}, "x")) == {"a": [1]}
+
+
+# --- keys -----------------------------------------------------------------------------------------
+
+
+class Kind(Enum):
+    BIG = "big"
+    ODD = object()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("a", "a"),
+        (5, "5"),
+        (True, "true"),
+        (UUID(int=1), "00000000-0000-0000-0000-000000000001"),
+        (Kind.BIG, "big"),
+        (Kind.ODD, "ODD"),
+        (date(2024, 1, 2), "2024-01-02"),
+        (datetime(2024, 1, 2, tzinfo=UTC), "2024-01-02T00:00:00+00:00"),
+        ((1, "a"), '["1", "a"]'),
+    ],
+)
+def test_a_key_is_the_canonical_text_of_the_named_parameter(value: Any, text: str) -> None:
+    keyed = definition(Report.keyed)
+
+    assert keyed.key_of(None, (value,), {}) == text
+    assert keyed.key_of(None, (), {"url": value}) == text
+
+
+def test_a_key_is_the_default_where_the_call_says_nothing() -> None:
+    assert definition(Report.keyed).key_of(None, (), {}) == "home"
+
+
+def test_a_step_without_key_has_the_empty_one() -> None:
+    assert definition(Report.load).key_of(None, ("u",), {}) == ""
+
+
+def test_a_key_may_be_a_function_of_the_arguments() -> None:
+    class Own(Actor):
+        @step(key=lambda a, b=2: a + b)
+        async def load(self, a: int, b: int = 2) -> None: ...
+
+    assert steps_of(Own)["load"].key_of(None, (1,), {}) == "3"
+
+
+@pytest.mark.parametrize("value", [None, "", [1], object(), b"x", (None,)])
+def test_a_key_that_tells_nothing_apart_is_refused(value: Any) -> None:
+    with pytest.raises(BadCall, match="the key of the step keyed"):
+        definition(Report.keyed).key_of(None, (value,), {})
+
+
+# --- functions as steps ----------------------------------------------------------------------------
+
+
+async def fetch(url: str, times: int = 1) -> list[str]:
+    return [url] * times
+
+
+class Fetcher:
+    def __init__(self) -> None:
+        self.url = "u"
+
+    async def __call__(self, times: int) -> int:
+        return times
+
+    def method(self, times: int) -> int:
+        return times
+
+
+@pytest.mark.parametrize(
+    ("fn", "name", "sync"),
+    [
+        (fetch, "fetch", False),
+        (functools.partial(fetch, times=2), "fetch", False),
+        (Fetcher(), "Fetcher", False),
+        (Fetcher().method, "method", True),
+        (len, "len", True),
+        (Later, "Later", True),
+    ],
+)
+def test_any_callable_can_be_a_step(fn: Any, name: str, sync: bool) -> None:
+    found = function_step(fn)
+
+    assert (found.name, found.sync, found.method) == (name, sync, False)
+    assert found.options.retry is None
+
+
+def test_a_function_as_a_step_has_its_own_output_and_arguments() -> None:
+    found = function_step(fetch, "get it")
+
+    assert found.name == "get it"
+    assert found.output.decode(b'["a"]') == ["a"]
+    assert found.digest_of(("a", 1), {}) == found.digest_of((), {"url": "a"})
+    assert function_step(fetch, "get it") is found
+    assert function_step(len).digest_of(("a",), {})[1] == 'obj="a"'
+    assert function_step(range).digest_of((3,), {})[1] == "0=3"
+
+
+def test_what_cannot_be_called_is_no_step() -> None:
+    with pytest.raises(BadCall):
+        function_step(3)  # type: ignore[arg-type]  # that is the point
+
+
+def test_a_log_may_be_an_argument() -> None:
+    assert function_step(fetch).digest_of((Log(["a"]),), {})[1] == 'url="<Log>"'

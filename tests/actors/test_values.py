@@ -1,0 +1,548 @@
+"""A value comes back as it was written, or is refused when it is written."""
+
+import dataclasses
+import enum
+import math
+import re
+from collections import Counter, OrderedDict, defaultdict, deque
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from fractions import Fraction
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import (
+    Annotated,
+    Any,
+    Generic,
+    Literal,
+    NamedTuple,
+    NotRequired,
+    Optional,
+    TypeVar,
+)
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel, Field, PrivateAttr, RootModel, SecretStr, field_serializer
+from pydantic.dataclasses import dataclass as pydantic_dataclass
+from typing_extensions import TypedDict
+
+from everstep.actors.errors import NotSerializable, PayloadTooLarge
+from everstep.actors.same import difference
+from everstep.actors.values import Limits, ValueCodec
+
+T = TypeVar("T")
+NAN = float("nan")
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = 2
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+
+
+class Word(enum.StrEnum):
+    HI = "hi"
+
+
+class Name(str):
+    __slots__ = ()
+
+
+class Point(BaseModel):
+    x: int
+    y: int = 0
+
+
+class Far(Point):
+    z: int = 9
+
+
+class Twin(BaseModel):
+    x: int
+    y: int = 0
+
+
+class Ratio(BaseModel):
+    value: float
+
+
+class Hidden(BaseModel):
+    shown: int = 1
+    hidden: int = Field(default=2, exclude=True)
+
+
+class Aliased(BaseModel):
+    value: int = Field(alias="theValue")
+
+
+class Secretive(BaseModel):
+    _cache: dict[str, int] = PrivateAttr(default_factory=dict)
+
+
+class Lossy(BaseModel):
+    text: str
+
+    @field_serializer("text")
+    def shorten(self, text: str) -> str:
+        return text[:3]
+
+
+class Tree(BaseModel):
+    value: int
+    children: list["Tree"] = []
+
+
+class Box(BaseModel, Generic[T]):
+    content: T
+
+
+class Holder(BaseModel):
+    anything: Any = None
+    point: Point | None = None
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"] = "cat"
+    lives: int = 9
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"] = "dog"
+    lives: int = 1
+
+
+Pet = Annotated[Cat | Dog, Field(discriminator="kind")]
+
+
+class Tags(RootModel[list[str]]):
+    pass
+
+
+@dataclasses.dataclass
+class Plain:
+    a: int
+    b: list[str] = dataclasses.field(default_factory=list[str])
+
+
+@dataclasses.dataclass
+class Computed:
+    a: int
+    twice: int = dataclasses.field(init=False, default=0)
+
+
+def computed(a: int, twice: int) -> Computed:
+    value = Computed(a)
+    value.twice = twice
+    return value
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Frozen:
+    when: datetime
+    quiet: int = dataclasses.field(default=0, compare=False)
+
+
+@pydantic_dataclass
+class Checked:
+    a: int
+
+
+class Movie(TypedDict):
+    title: str
+    year: NotRequired[int]
+
+
+class Pair(NamedTuple):
+    left: int
+    right: str = ""
+
+
+ROUND: list[tuple[Any, Any]] = [
+    (str, ""),
+    (str, "ü\n\x00\u2028😀"),
+    (int, 2**200),
+    (int, -(2**63)),
+    (float, NAN),
+    (float, math.inf),
+    (float, -0.0),
+    (float, 5e-324),
+    (float, 1.7976931348623157e308),
+    (bool, True),
+    (type(None), None),
+    (Any, None),
+    (Any, {"a": [1, 2.5, "x", None, True, {"b": []}]}),
+    (list[float], [1.0, -0.0, NAN, -math.inf]),
+    (dict[str, float], {"a": NAN}),
+    (int | None, None),
+    (Optional[str], "x"),
+    (int | str, "5"),
+    (int | str, 5),
+    (int | bool, True),
+    (int | bool, 1),
+    (float | int, 1),
+    (float | int, 1.0),
+    (datetime, datetime(2024, 2, 29, 12, 30, 15, 123456)),
+    (datetime, datetime(2024, 2, 29, 12, 30, tzinfo=UTC)),
+    (datetime, datetime(2024, 2, 29, tzinfo=timezone(timedelta(hours=5, minutes=45)))),
+    (datetime, datetime(2024, 10, 27, 2, 30, tzinfo=BERLIN)),
+    (datetime, datetime(2024, 10, 27, 2, 30, tzinfo=BERLIN, fold=1)),
+    (datetime, datetime(1, 1, 1)),
+    (date, date(9999, 12, 31)),
+    (time, time(23, 59, 59, 999999)),
+    (time, time(1, 2, tzinfo=UTC)),
+    (timedelta, timedelta(days=-3, microseconds=1)),
+    (timedelta, timedelta(days=100_000, seconds=1)),
+    (Decimal, Decimal("1.10")),
+    (Decimal, Decimal("1E+30")),
+    (UUID, UUID(int=5)),
+    (Path, Path("a/b")),
+    (IPv4Address, IPv4Address("10.0.0.1")),
+    (re.Pattern[str], re.compile("a+")),
+    (bytes, b"\xff\x00"),
+    (list[bytes], [b"", b"\xfe"]),
+    (Colour, Colour.BLUE),
+    (Level, Level.LOW),
+    (Word, Word.HI),
+    (dict[Word, int], {Word.HI: 1}),
+    (dict[Colour, int], {Colour.RED: 1}),
+    (list[Colour | None], [Colour.RED, None]),
+    (dict[int, str], {1: "a", -2: "b"}),
+    (dict[UUID, date], {UUID(int=1): date(2024, 1, 1)}),
+    (dict[str, Any], {"a": [1, None]}),
+    (set[int], {3, 1, 2}),
+    (frozenset[str], frozenset({"a", "b"})),
+    (set[tuple[int, str]], {(1, "a")}),
+    (tuple[int, str], (1, "a")),
+    (tuple[int, ...], (1, 2, 3)),
+    (tuple[()], ()),
+    (deque[int], deque([1, 2])),
+    (Counter[str], Counter("abca")),
+    (defaultdict[str, list[int]], defaultdict(list, {"a": [1]})),
+    (OrderedDict[str, int], OrderedDict(b=1, a=2)),
+    (Point, Point(x=1)),
+    (list[Point], [Point(x=1), Point(x=2, y=3)]),
+    (Point | Far, Far(x=1)),
+    (Point | None, None),
+    (Tree, Tree(value=1, children=[Tree(value=2)])),
+    (Box[int], Box[int](content=1)),
+    (Box[Point], Box[Point](content=Point(x=1))),
+    (Holder, Holder(anything={"a": 1}, point=Point(x=1))),
+    (Pet, Dog(lives=3)),
+    (list[Pet], [Cat(), Dog()]),
+    (Tags, Tags(["a"])),
+    (Hidden, Hidden()),
+    (Secretive, Secretive()),
+    (Lossy, Lossy(text="abc")),
+    (Plain, Plain(1, ["x"])),
+    (Computed, Computed(1)),
+    (Frozen, Frozen(datetime(2024, 1, 1, tzinfo=UTC))),
+    (Checked, Checked(a=1)),
+    (Movie, {"title": "x", "year": 1}),
+    (Movie, {"year": 1, "title": "x"}),
+    (Movie, {"title": "x"}),
+    (Pair, Pair(1, "b")),
+    (list[Pair], [Pair(1)]),
+    (Literal["a", 1], 1),
+    (Annotated[int, Field(gt=0)], 5),
+]
+
+REFUSED: list[tuple[Any, Any]] = [
+    (str, Name("x")),
+    (str, Word.HI),
+    (str, 1),
+    (str, None),
+    (str, "\ud800"),
+    (int, True),
+    (int, Level.LOW),
+    (int, 1.0),
+    (int, "1"),
+    (float, 1),
+    (float, True),
+    (bool, 1),
+    (Any, (1, 2)),
+    (Any, {1: 2}),
+    (Any, {True: 1}),
+    (Any, datetime(2024, 1, 1)),
+    (Any, Decimal(1)),
+    (Any, b"x"),
+    (Any, Point(x=1)),
+    (Any, {"a"}),
+    (Any, Colour.RED),
+    (Any, Name("x")),
+    (Any, NAN),
+    (Any, object()),
+    (Any, lambda: None),
+    (Any, SecretStr("x")),
+    (Any, [[1, {"a": (1,)}]]),
+    (list[int], (1, 2)),
+    (list[int], [True]),
+    (list[str], ["a", Name("b")]),
+    (list[Any], [Point(x=1)]),
+    (dict[str, int], {"a": True}),
+    (dict[str, int], {1: 1}),
+    (dict[str, int], OrderedDict(a=1)),
+    (dict[str, int], defaultdict(int)),
+    (dict[str, Any], {Word.HI: 1}),
+    (tuple[int, ...], Pair(1)),
+    (SecretStr, SecretStr("x")),
+    (Point, Far(x=1)),
+    (list[Point], [Far(x=1)]),
+    (dict[str, Point], {"a": Far(x=1)}),
+    (Holder, Holder.model_construct(point=Far(x=1))),
+    (Point | None, Far(x=1)),
+    (Point | Twin, Twin(x=1)),
+    (Point, {"x": 1, "y": 0}),
+    (Holder, Holder(anything=(1,))),
+    (Holder, Holder(anything=datetime(2024, 1, 1))),
+    (Ratio, Ratio(value=NAN)),
+    (list[Ratio], [Ratio(value=1.0), Ratio(value=math.inf)]),
+    (Ratio, Ratio.model_construct(value=1)),
+    (Point, Point.model_construct(x=True)),
+    (Point, Point.model_construct(x="1")),
+    (Point, Point.model_construct(y=1)),
+    (Hidden, Hidden(hidden=5)),
+    (Aliased, Aliased(theValue=1)),
+    (Lossy, Lossy(text="abcdef")),
+    (Computed, computed(1, twice=2)),
+    (dict[Colour, int], {Colour.BLUE: 2}),
+    (Frozen, Frozen(datetime(2024, 1, 1), quiet=True)),
+    (deque[int], deque([1], maxlen=3)),
+    (defaultdict[str, int], defaultdict(lambda: 5, {"a": 1})),
+    (time, time(1, tzinfo=BERLIN)),
+    (Annotated[int, Field(gt=0)], 0),
+    (Annotated[str, Field(min_length=2)], "x"),
+    (Literal["a", 1], True),
+    (Movie, {"title": "x", "other": 1}),
+    (Movie, {"year": 1}),
+    (Fraction, 0.5),
+    (type(None), 1),
+]
+
+
+def alike(left: object, right: object) -> bool:
+    """An opinion of its own on what is the same, for values whose repr tells all."""
+    return type(left) is type(right) and repr(left) == repr(right)
+
+
+def write(annotation: Any, value: Any) -> bytes:
+    return ValueCodec.of(annotation).encode(value, "the field 'x'")
+
+
+@pytest.mark.parametrize(("annotation", "value"), ROUND, ids=repr)
+def test_a_value_comes_back_the_same(annotation: Any, value: Any) -> None:
+    codec = ValueCodec.of(annotation)
+
+    back = codec.decode(codec.encode(value, "the field 'x'"))
+
+    assert difference(value, back) is None
+    assert type(back) is type(value)
+    assert (
+        back == value
+        or back != back
+        or "nan" in repr(value)
+        or "fold" in repr(value)
+        or (getattr(value, "tzinfo", None) is BERLIN)
+    )
+
+
+@pytest.mark.parametrize(("annotation", "value"), REFUSED, ids=repr)
+def test_a_value_that_would_not_come_back_is_refused_by_name(annotation: Any, value: Any) -> None:
+    with pytest.raises(NotSerializable, match="the field 'x'"):
+        write(annotation, value)
+
+
+def test_a_private_attribute_that_was_set_is_not_lost_in_silence() -> None:
+    value = Secretive()
+    value._cache["a"] = 1
+
+    with pytest.raises(NotSerializable, match="private attribute"):
+        write(Secretive, value)
+
+
+def test_what_is_in_a_circle_is_refused() -> None:
+    circle: list[Any] = []
+    circle.append(circle)
+
+    with pytest.raises(NotSerializable):
+        write(Any, circle)
+
+
+def test_what_is_nested_too_deeply_to_be_read_is_refused() -> None:
+    deep: Any = []
+    for _ in range(3000):
+        deep = [deep]
+
+    with pytest.raises(NotSerializable):
+        write(Any, deep)
+
+
+def test_a_type_that_pydantic_does_not_know_is_refused_with_the_reason() -> None:
+    codec = ValueCodec.of(Fraction | Colour | object.__class__)
+
+    assert codec.refusal is None or "Fraction" in codec.refusal
+    assert ValueCodec.of(NotRequired).refusal is not None
+
+
+def test_a_value_over_the_limit_is_refused_with_both_sizes() -> None:
+    with pytest.raises(PayloadTooLarge, match=r"12 bytes.*limit is 10"):
+        ValueCodec.of(str).encode("a" * 10, "the field 'x'", Limits(value=10))
+
+
+def test_unions_that_differ_in_order_alone_have_their_own_codec() -> None:
+    first, second = ValueCodec.of(Point | Twin), ValueCodec.of(Twin | Point)
+
+    assert type(first.decode(b'{"x":1}')) is Point
+    assert type(second.decode(b'{"x":1}')) is Twin
+
+
+def test_the_codec_of_an_annotation_is_made_once() -> None:
+    assert ValueCodec.of(list[Point]) is ValueCodec.of(list[Point])
+
+
+def test_a_validated_value_has_the_type_that_is_declared() -> None:
+    codec = ValueCodec.of(list[float])
+
+    valid = codec.validate([1, 2])
+
+    assert alike(valid, [1.0, 2.0])
+    assert codec.encode_validated(valid, "x") == b"[1.0,2.0]"
+
+
+@pytest.mark.parametrize(("annotation", "value"), [*ROUND, *REFUSED], ids=repr)
+def test_what_validation_made_of_a_value_comes_back_or_is_refused(
+    annotation: Any, value: Any
+) -> None:
+    codec = ValueCodec.of(annotation)
+    if codec.refusal is not None:
+        return
+    try:
+        valid = codec.validate(value)
+        data = codec.encode_validated(valid, "x")
+    except (NotSerializable, ValueError):
+        return
+
+    assert difference(valid, codec.decode(data)) is None
+
+
+ANNOTATIONS: list[Any] = [
+    Any,
+    str,
+    int,
+    float,
+    bool,
+    bytes,
+    list[Any],
+    list[int],
+    list[float],
+    list[str],
+    dict[str, Any],
+    dict[str, int],
+    dict[str, list[float]],
+    dict[int, str],
+    tuple[int, str],
+    tuple[Any, ...],
+    set[int],
+    frozenset[str],
+    set[float],
+    int | str,
+    float | None,
+    bool | int | float | str | None,
+    list[int | str | None],
+    list[bool | int],
+    datetime,
+    Decimal,
+    timedelta,
+    list[datetime | date],
+    str | datetime,
+    str | bytes,
+    Point,
+    Point | Twin,
+    Holder,
+    Ratio,
+    Plain,
+    Movie,
+    Pair,
+    Counter[str],
+    deque[int],
+]
+LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=5)
+    | st.binary(max_size=4)
+    | st.datetimes(timezones=st.none() | st.just(UTC) | st.just(BERLIN))
+    | st.dates()
+    | st.decimals()
+    | st.timedeltas()
+    | st.sampled_from([Colour.RED, Level.LOW, Word.HI, Name("n"), Pair(1), Plain(1), Point(x=1)])
+    | st.builds(Point.model_construct, x=st.integers() | st.booleans(), y=st.integers())
+    | st.builds(Ratio.model_construct, value=st.floats() | st.integers())
+)
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=3) | st.integers(), inner, max_size=3)
+        | st.tuples(inner, inner)
+        | st.builds(Holder.model_construct, anything=inner, point=st.just(Far(x=1)) | st.none())
+        | st.sets(st.integers() | st.booleans() | st.floats() | st.text(max_size=2), max_size=3)
+        | st.lists(st.integers(), max_size=3).map(deque)
+        | st.dictionaries(st.text(max_size=2), st.integers(), max_size=2).map(Counter)
+    ),
+    max_leaves=6,
+)
+
+
+def flat(value: Any) -> str:
+    """All there is in a value, with types, in an order that does not depend on hashes."""
+    kind = type(value).__qualname__
+    if isinstance(value, BaseModel):
+        return f"{kind}({flat(value.__dict__)})"
+    if isinstance(value, Plain):
+        return f"{kind}({flat(vars(value))})"
+    if isinstance(value, dict):
+        return f"{kind}{sorted((flat(key), flat(item)) for key, item in value.items())}"
+    if isinstance(value, set | frozenset):
+        return f"{kind}{sorted(map(flat, value))}"
+    if isinstance(value, list | tuple | deque):
+        return f"{kind}{list(map(flat, value))}"
+    if isinstance(value, datetime):
+        return f"{kind} {value.isoformat()}"
+    if isinstance(value, enum.Enum):
+        return f"{kind}.{value.name}"
+    return f"{kind} {value!r}"
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.sampled_from(ANNOTATIONS), VALUES)
+def test_any_value_under_any_annotation_round_trips_or_fails(annotation: Any, value: Any) -> None:
+    codec = ValueCodec.of(annotation)
+    try:
+        data = codec.encode(value, "x")
+    except NotSerializable:
+        return
+
+    assert flat(codec.decode(data)) == flat(value)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.sampled_from(ANNOTATIONS), VALUES)
+def test_any_validated_value_round_trips_or_fails(annotation: Any, value: Any) -> None:
+    codec = ValueCodec.of(annotation)
+    try:
+        valid = codec.validate(value)
+        data = codec.encode_validated(valid, "x")
+    except (NotSerializable, ValueError):
+        return
+
+    assert flat(codec.decode(data)) == flat(valid)
