@@ -62,7 +62,9 @@ def _replayed(life: Incarnation, call: Call, row: StepRow) -> Any:
     call.scope.show(row)
     if row.output is None:
         return None
-    return life.decode(call.definition.output, row.output, f"the output of step {row.identity}")
+    return life.decode(
+        call.definition.of(life.actor).output, row.output, f"the output of step {row.identity}"
+    )
 
 
 async def _live(life: Incarnation, call: Call, row: StepRow | None, ends_plan: bool) -> Any:
@@ -75,12 +77,12 @@ async def _live(life: Incarnation, call: Call, row: StepRow | None, ends_plan: b
         row = await _begin(life, call, row, retry)
         attempt = Attempt(call, row)
         try:
-            value = await attempt.execute()
-            done = _finish(life, call, attempt, row, value, ends_plan)
+            returned = await attempt.execute()
+            value, waits = _finish(life, call, attempt, row, returned, ends_plan)
         except BaseException as error:  # noqa: BLE001  (the boundary of user code)
             row = await _ended(life, call, attempt, row, error, retry)
         else:
-            if done:
+            if waits:
                 await life.ledger.durable()
             return value
 
@@ -104,7 +106,7 @@ async def _begin(life: Incarnation, call: Call, row: StepRow, retry: Retry) -> S
         await _back_off(life, call, due)
         await life.gate()
     ledger = life.ledger
-    row = rows.begun(row, call, life.clock.now())
+    row = rows.begun(row, call, life.schema.version, life.clock.now())
     waited = due is not None or row.attempts + 1 >= retry.max_attempts
     ledger.due(None)
     ledger.step(row)
@@ -135,13 +137,15 @@ async def _back_off(life: Incarnation, call: Call, due: Due) -> None:
 
 def _finish(
     life: Incarnation, call: Call, attempt: Attempt, row: StepRow, value: Any, ends_plan: bool
-) -> bool:
-    """Turn a returned value into the checkpoint; whether it must be waited for."""
+) -> tuple[Any, bool]:
+    """Turn a returned value into the checkpoint: (the value by its type, whether to wait)."""
     life.check_fenced()
     identity, ledger = row.identity, life.ledger
     where = f"the output of step {identity}"
     attempt.finishing = True
-    output = call.definition.output.encode(value, where, life.limits)
+    codec = call.definition.of(life.actor).output
+    value = codec.validate(value)
+    output = codec.encode_validated(value, where, life.limits)
     changes = attempt.changes()
     life.sync(call.scope)
     adopt(call.scope.view, call.frame, changes, identity)
@@ -157,9 +161,7 @@ def _finish(
     life.checkpointed(call, attempt, row)
     if ends_plan:
         life.journal.succeeded(output)
-    elif call.definition.options.lazy:
-        return False
-    return True
+    return value, ends_plan or not call.definition.options.lazy
 
 
 async def _ended(

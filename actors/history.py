@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
 
-from ..storage.records import Loaded
+from ..storage.records import Loaded, RunRow, StepRow
 from .actor import Actor
-from .schema import Schema, split, split_items
+from .schema import Schema, join, split, split_items
 from .state import open_view, place
 
 if TYPE_CHECKING:
     from .actor import Anchor
     from .values import Limits
 
-__all__ = ["chapter_view", "present", "present_view"]
+    Write = tuple[int, StepRow | RunRow]
+
+__all__ = ["chapter_view", "lifted", "present", "present_view"]
 
 _START = "start"
 
@@ -23,6 +26,7 @@ def chapter_view(
 ) -> Actor:
     """The state with which the present chapter began: where the replay of a flow starts."""
     schema = Schema.of(actor)
+    loaded = lifted(loaded, schema)
     frame = schema.frame(split(loaded.base.state), limits)
     view = open_view(schema, frame, anchor, family=family)
     for seq, data in loaded.appends:
@@ -34,6 +38,7 @@ def present_view(
     loaded: Loaded, actor: type[Actor], anchor: Anchor | None, limits: Limits, family: Actor | None
 ) -> Actor:
     """The state as the newest commit left it."""
+    loaded = lifted(loaded, Schema.of(actor))
     view = chapter_view(loaded, actor, anchor, limits, family)
     for seq, changes, appends, owner in _since(loaded):
         place(view, split(changes), split_items(appends), seq, owner)
@@ -47,11 +52,58 @@ def present(loaded: Loaded, actor: type[Actor], limits: Limits) -> Actor:
 
 def _since(loaded: Loaded) -> list[tuple[int, bytes | None, bytes | None, str]]:
     """What was written after the base, by number: of steps directly below `run`, and of `run`."""
-    base = loaded.base.seq
-    writes = [
-        (row.seq, row.changes, row.appends, row.identity)
-        for row in loaded.steps
-        if row.seq is not None and row.seq > base and not row.above
+    return [
+        (seq, row.changes, row.appends, "run" if isinstance(row, RunRow) else row.identity)
+        for seq, row in _writes(loaded)
+        if isinstance(row, RunRow) or not row.above
     ]
-    writes += [(row.seq, row.changes, row.appends, "run") for row in loaded.runs if row.seq > base]
-    return sorted(writes, key=lambda write: write[0])
+
+
+# --- rows of an older version of the class ------------------------------------------------
+
+
+def lifted(loaded: Loaded, schema: Schema) -> Loaded:
+    """The same history in the form of the present class. Raises StateUnreadable.
+
+    An upcast knows whole states only. So the state after each old row is put together in its old
+    form and lifted, and what that differs by from the one before is what the row changed.
+    """
+    writes = _writes(loaded)
+    if all(row.version == schema.version for row in (loaded.base, *(row for _, row in writes))):
+        return loaded
+    state, version = split(loaded.base.state), loaded.base.version
+    before = schema.lift(state, version)
+    base = loaded.base._replace(state=join(before), version=schema.version)
+    changed: dict[int | None, bytes | None] = {}
+    for seq, row in writes:
+        if row.version != version:
+            state, version = schema.lift(state, version, row.version), row.version
+        with_row = {**state, **split(row.changes)}
+        after = schema.lift(with_row, version)
+        fields = {name: data for name, data in after.items() if before.get(name) != data}
+        changed[seq] = join(fields) if fields else None
+        if isinstance(row, RunRow) or not row.above:  # below a step, it is not yet the task's
+            state, before = with_row, after
+    return replace(
+        loaded,
+        base=base,
+        steps=tuple(_with_changes(row, changed, schema.version) for row in loaded.steps),
+        runs=tuple(_with_changes(row, changed, schema.version) for row in loaded.runs),
+    )
+
+
+Row = TypeVar("Row", StepRow, RunRow)
+
+
+def _with_changes(row: Row, changed: dict[int | None, bytes | None], version: int) -> Row:
+    if row.seq not in changed:
+        return row
+    return row._replace(changes=changed[row.seq], version=version)
+
+
+def _writes(loaded: Loaded) -> list[Write]:
+    """The rows that changed the state after the base, in the order of their numbers."""
+    base = loaded.base.seq
+    steps = [(row.seq, row) for row in loaded.steps if row.seq is not None and row.seq > base]
+    runs = [(row.seq, row) for row in loaded.runs if row.seq > base]
+    return sorted([*steps, *runs], key=lambda write: write[0])

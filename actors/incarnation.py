@@ -24,7 +24,7 @@ from .errors import ReplayMismatch, StateUnreadable, UnaskedCancellation
 from .execution import perform
 from .exits import Crashed, Exit, Fenced, Halted, Released, Succeeded
 from .failures import failure_of, found_in
-from .history import chapter_view, present_view
+from .history import chapter_view, lifted, present_view
 from .identity import chapter_prefix
 from .journal import Journal
 from .leash import Leash, Severed, Watch
@@ -135,6 +135,7 @@ class Incarnation:
             await self._next_chapter()
 
     def _begin(self, loaded: Loaded, family: Actor | None = None) -> None:
+        loaded = lifted(loaded, self.schema)
         progress = self.ledger.progress
         self.root = Scope(self, "", chapter_prefix(progress.chapter))
         view = chapter_view if is_flow(self.actor) else present_view
@@ -192,7 +193,7 @@ class Incarnation:
         done = [self._has_checkpoint(definition.name) for definition in definitions]
         output: Any = None
         for place, definition in enumerate(definitions):
-            call = self.root.make_call(definition.of(self.actor), (), {})
+            call = self.root.make_call(definition, (), {})
             if (
                 not done[place]
                 and any(done[place:])
@@ -218,7 +219,9 @@ class Incarnation:
         if isinstance(value, Again):
             return value
         if not self.journal.finished:
-            output = result_codec(self.actor).encode(value, "the result of the task", self.limits)
+            codec = result_codec(self.actor)
+            valid = codec.validate(value)
+            output = codec.encode_validated(valid, "the result of the task", self.limits)
             unused = self.journal.recollection.unused()
             if unused:
                 self.ledger.event("steps_unused", data={"steps": unused[:100]})

@@ -177,8 +177,8 @@ class Ledger:
             raise self.refusal
         draft = self._draft
         if draft is not None and not draft.submitted:
-            draft.submitted = True
             self.store.submit(draft)
+            draft.submitted = True
 
     async def durable(self) -> None:
         """Return when everything added so far is committed.

@@ -61,9 +61,10 @@ def charged(row: StepRow, deaths_total: int, deaths_settled: int, max_attempts: 
     return row._replace(attempts=attempts, deaths_seen=deaths_total)
 
 
-def begun(row: StepRow, call: Call, now: float) -> StepRow:
-    """An attempt begins; the arguments are those of the present call."""
+def begun(row: StepRow, call: Call, version: int, now: float) -> StepRow:
+    """An attempt begins; the arguments and the state's version are those of the present code."""
     return row._replace(
+        version=version,
         serial=row.serial + 1,
         open=1,
         due_at=None,

@@ -163,11 +163,14 @@ class Schema:
         size = sum(len(cell.data) for cell in cells.values())
         return Frame(cells, {name: Backing() for name in self.log_fields}, shared, size)
 
-    def lift(self, fields: Mapping[str, bytes], version: int) -> dict[str, bytes]:
+    def lift(
+        self, fields: Mapping[str, bytes], version: int, to: int | None = None
+    ) -> dict[str, bytes]:
         """Stored fields of an older version in the form of this one. Raises StateUnreadable."""
-        if version == self.version:
+        target = self.version if to is None else to
+        if version == target:
             return dict(fields)
-        return lift(fields, version, self.actor_name, self.version, self.upcasts)
+        return lift(fields, version, self.actor_name, target, self.upcasts)
 
     def cell(self, name: str, data: bytes, owner: str) -> Cell:
         """A recorded value. Raises StateUnreadable for a field that the class lacks."""

@@ -178,7 +178,7 @@ class Scope:
     ) -> Call:
         """Give the call its number and its view of the state, as they are at this moment."""
         if key is None:
-            key = definition.of(self.life.actor).key_of(self.view, args, kwargs)
+            key = definition.key_of(self.view, args, kwargs)
         caller = None if key else self._unkeyed(definition)
         self.life.sync(self)
         occurrence = self.number(definition.name, key)
