@@ -62,11 +62,22 @@ def at_claim(progress: Progress, *, epoch: int, now: float) -> Decision:
 
 
 def after_crash(
-    progress: Progress, end: Crashed, restart: Restart, *, now: float, chance: Chance
+    progress: Progress,
+    end: Crashed,
+    restart: Restart,
+    *,
+    now: float,
+    chance: Chance,
+    error: bytes | None = None,
 ) -> Decision:
-    """An exception left `run`: queued again after a backoff, or given up."""
+    """An exception left `run`: queued again after a backoff, or given up.
+
+    `error` is what the row is to hold of it, where more is known than its own facts.
+    """
     crashes = progress.crashes + 1
-    base = _left(progress)._replace(crashes=crashes, crashed_at=now, error=end.failure.encoded())
+    base = _left(progress)._replace(
+        crashes=crashes, crashed_at=now, error=error or end.failure.encoded()
+    )
     data = {"crashes": crashes, **_facts(end.failure)}
     if end.never_retried:
         return _given_up(base, restart, "never_retried", Told("task_crashed", data))

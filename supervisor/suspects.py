@@ -66,18 +66,22 @@ class Lineup:
         """Whether nobody else may be let in: a suspect that needs to be alone is being tried."""
         return any(trial.brushes for trial in self._trials.values())
 
+    @property
+    def busy(self) -> bool:
+        """Whether suspects are being tried, so that no other one is let in yet."""
+        return bool(self._trials)
+
     def next_batch(self, waiting: Sequence[Suspect], room: int) -> list[int]:
         """Keys of the suspects to let in now, most suspect first; none while others are tried.
 
         They count as tried from now on: call `through` for one that could not be let in.
         """
-        if self._trials or room < 1:
+        if self.busy or room < 1 or not waiting:
             return []
         ordered = sorted(waiting, key=_most_suspect_first)
         together = [suspect for suspect in ordered if suspect.company == ordered[0].company]
         batch = together[: min(self._size, room)]
-        if batch:
-            self._size *= 2
+        self._size *= 2
         for suspect in batch:
             self._trials[suspect.key] = _Trial(suspect.brushes)
         return [suspect.key for suspect in batch]

@@ -1,0 +1,262 @@
+"""Lets tasks in from the store: suspects a few at a time, the others by priority and age."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from functools import partial
+
+from ..actors.actor import Actor
+from ..actors.environment import Environment
+from ..actors.ledger import Ledger
+from ..storage.clock import Due, Timer, left_of
+from ..storage.errors import StoreClosed, StoreFailed
+from ..storage.records import Status, TaskRow
+from .applying import apply
+from .catalogue import Catalogue
+from .decisions import at_claim
+from .life import Life
+from .lives import Lives
+from .pool_spec import Pool
+from .recovery import Recovery
+from .suspects import Lineup, suspect_of
+
+__all__ = ["Admission"]
+
+_LOG = logging.getLogger("everstep")
+_AT_ONCE = 64
+"""Claims, and so loads, that are asked of the store together."""
+_SUSPECTS = 10_000
+_TICK = 30.0
+"""Seconds after which everything is looked at again, whatever was told."""
+
+
+class Admission:
+    """One asyncio task that fills the free slots of a pool, and sleeps until there is a reason.
+
+    Queued tasks are rows: nothing in memory stands for one. What may be there to claim is known
+    as two marks, set by whoever queues a task and cleared by a look that finds no more.
+    """
+
+    def __init__(
+        self,
+        spec: Pool,
+        environment: Environment,
+        catalogue: Catalogue,
+        lives: Lives,
+        recovery: Recovery,
+        on_failure: Callable[[Exception], None],
+    ) -> None:
+        self._spec = spec
+        self._environment = environment
+        self._store = environment.store
+        self._clock = environment.clock
+        self._catalogue = catalogue
+        self._lives = lives
+        self._recovery = recovery
+        self._on_failure = on_failure
+        self._lineup = Lineup()
+        self._woken = asyncio.Event()
+        self._queued = True
+        self._suspects = True
+        self._recover = True
+        self._look_due = True
+        self._ready = False
+        self._timer: Timer | None = None
+        self._timer_at = 0.0
+        self._tick: Timer | None = None
+        self._reported: set[str] = set()
+        self._task: asyncio.Task[None] | None = None
+
+    # --- asked and told by the pool -------------------------------------------------------
+
+    def start(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._task = loop.create_task(self._manage(), name=f"everstep pool {self._spec.name}")
+        self._store.on_alarm(self._alarm)
+        self._tick = self._clock.call_later(_TICK, self._look_again)
+
+    async def stop(self) -> None:
+        """Let nobody in any more. Cancelling it changes nothing of that."""
+        for timer in (self._timer, self._tick):
+            if timer is not None:
+                timer.cancel()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    @property
+    def room(self) -> int:
+        return self._spec.max_running - len(self._lives)
+
+    @property
+    def open(self) -> bool:
+        """Whether a task that is just being started may run at once, ahead of nobody."""
+        waiting = self._queued or self._lineup.exclusive or not self._ready
+        return not waiting and self.room > 0 and self._store.trouble is None
+
+    def queued(self) -> None:
+        """A task was queued that may be due now."""
+        self._queued = self._suspects = True
+        self._woken.set()
+
+    def freed(self, life: Life) -> None:
+        """A slot is free; and a task that had it may be queued again."""
+        if self._lineup.through(life.key):
+            self._suspects = True
+        progress = life.ledger.progress
+        if progress.status is Status.QUEUED:
+            if progress.due_delay is None:
+                self._queued = self._suspects = True
+            else:
+                self._arm(progress.due_delay)
+        if self._queued or (self._suspects and not self._lineup.busy):
+            self._woken.set()
+
+    def committed(self, life: Life) -> None:
+        """Tell the lineup of checkpoints that are durable."""
+        if life.incarnation is None or not self._lineup.tried(life.key):
+            return
+        while life.checkpoints < life.incarnation.checkpoints:
+            life.checkpoints += 1
+            if self._lineup.checkpoint(life.key):
+                self.queued()
+
+    # --- the task -------------------------------------------------------------------------
+
+    async def _manage(self) -> None:
+        while True:
+            self._woken.clear()
+            try:
+                await self._round()
+            except (StoreFailed, StoreClosed) as failure:
+                self._on_failure(failure)
+                return
+            except Exception as bug:  # noqa: BLE001  the supervisor's boundary: it is told
+                self._on_failure(bug)
+                return
+            await self._woken.wait()
+
+    async def _round(self) -> None:
+        if self._store.trouble is not None:
+            return  # the end of the alarm wakes us
+        if self._recover:
+            self._recover = False
+            await self._recovery.run()
+        known = self._catalogue.known()
+        if self._suspects and not self._lineup.busy:
+            await self._admit_suspects(known)
+        if self._queued:
+            await self._admit_queued(known)
+        if self._look_due:
+            self._look_due = False
+            await self._arm_next_due()
+            await self._report_ambiguous()
+        self._ready = True
+
+    async def _admit_suspects(self, known: dict[str, type[Actor]]) -> None:
+        self._suspects = False
+        limit = self._spec.restart.suspects_from
+        rows = await self._store.suspects(
+            self._spec.name, actors=known, suspects_from=limit, limit=_SUSPECTS
+        )
+        due = {row.key: row for row in rows if row.key not in self._lives and self._is_due(row)}
+        waiting = [suspect_of(row) for row in due.values()]
+        now = self._clock.now()
+        begun = [
+            self._claim(due[key], known, now) for key in self._lineup.next_batch(waiting, self.room)
+        ]
+        for life in begun:
+            life.trial = self._clock.call_later(
+                self._spec.restart.reset_after, partial(self._outlived, life.key)
+            )
+        await self._claimed(begun)
+        self._suspects = self._suspects or len(begun) < len(waiting)
+
+    async def _admit_queued(self, known: dict[str, type[Actor]]) -> None:
+        passed: set[int] = set()
+        while self.room > 0 and not self._lineup.exclusive:
+            self._queued = False
+            asked = min(self.room, _AT_ONCE)
+            rows = await self._claimable(known, asked)
+            now = self._clock.now()
+            fresh = [row for row in rows if row.key not in self._lives and row.key not in passed]
+            passed.update(row.key for row in fresh)
+            await self._claimed([self._claim(row, known, now) for row in fresh[: self.room]])
+            if len(rows) < asked and not self._queued:
+                return
+            self._queued = True
+            if not fresh:
+                return
+
+    async def _claimable(self, known: dict[str, type[Actor]], limit: int) -> list[TaskRow]:
+        boot, since = self._clock.boot()
+        return await self._store.claimable(
+            self._spec.name,
+            actors=known,
+            now=self._clock.now(),
+            since_boot=since if boot else None,
+            suspects_from=self._spec.restart.suspects_from,
+            limit=limit,
+        )
+
+    def _claim(self, row: TaskRow, known: dict[str, type[Actor]], now: float) -> Life:
+        ledger = Ledger(self._environment, row)
+        apply(ledger, at_claim(row.progress, epoch=self._store.epoch, now=now))
+        ledger.write()
+        return self._lives.begin(ledger, known[row.actor])
+
+    async def _claimed(self, lives: list[Life]) -> None:
+        """Wait until the store has answered to these claims, so that it shows them."""
+        if lives:
+            await asyncio.wait([life.claimed for life in lives])
+
+    def _is_due(self, row: TaskRow) -> bool:
+        at, boot, delay = row.progress.due_at, row.progress.due_boot, row.progress.due_delay
+        return at is None or delay is None or left_of(self._clock, Due(at, boot, delay)) <= 0
+
+    def _outlived(self, key: int) -> None:
+        if self._lineup.through(key):
+            self.queued()
+
+    # --- time and trouble -------------------------------------------------------------------
+
+    async def _arm_next_due(self) -> None:
+        due = await self._store.next_due(self._spec.name)
+        if due is not None and due > self._clock.now():
+            self._arm(due - self._clock.now())
+
+    def _arm(self, delay: float) -> None:
+        """Wake up after `delay` seconds, or earlier where that is armed already."""
+        at = self._clock.monotonic() + delay
+        if self._timer is not None:
+            if self._timer_at <= at:
+                return
+            self._timer.cancel()
+        self._timer_at = at
+        self._timer = self._clock.call_later(delay, self._fell_due)
+
+    def _fell_due(self) -> None:
+        self._timer = None
+        self._look_due = True
+        self.queued()
+
+    def _look_again(self) -> None:
+        self._tick = self._clock.call_later(_TICK, self._look_again)
+        self._recover = self._look_due = True
+        self.queued()
+
+    def _alarm(self, alarm: object) -> None:
+        if alarm is None:
+            self.queued()
+
+    async def _report_ambiguous(self) -> None:
+        """Say once of each name that means two classes that a stored task waits for one of them."""
+        for name, error in self._catalogue.ambiguous().items():
+            if name in self._reported:
+                continue
+            waiting = await self._store.tasks(statuses=[Status.QUEUED], actors=[name], limit=1)
+            if waiting:
+                self._reported.add(name)
+                _LOG.error("the task %s waits: %s", waiting[0].id, error)

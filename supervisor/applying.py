@@ -1,0 +1,23 @@
+"""Puts a decision on a task's ledger. At once, on the loop; the caller writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..actors.ledger import Ledger
+from ..storage.clock import due_in
+from ..storage.records import StepReset
+from .decisions import Decision
+
+__all__ = ["apply"]
+
+
+def apply(ledger: Ledger, decision: Decision, resets: Iterable[StepReset] = ()) -> None:
+    """Make the decision, its events and its resets part of the task's next commit."""
+    for reset in resets:
+        ledger.reset(reset)
+    ledger.change(**decision.progress._asdict())
+    if decision.delay is not None:
+        ledger.due(due_in(ledger.clock, decision.delay))
+    for told in decision.events:
+        ledger.event(told.kind, data=told.data or None)

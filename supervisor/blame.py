@@ -1,0 +1,58 @@
+"""What a task failed with: the original error, and the step that it came from."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from pydantic import TypeAdapter
+
+from ..actors.exits import Crashed
+from ..actors.failures import Failure, read_failure
+from ..actors.incarnation import Incarnation
+from ..storage.records import StepRow
+
+__all__ = ["Blame", "blame_of", "read_blame"]
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """The facts of a task's last failure, as its row keeps them."""
+
+    failure: Failure
+    step: str | None = None
+    """Identity of the step that used up its attempts; None where `run` itself raised."""
+    attempts: int = 0
+
+    def encoded(self) -> bytes:
+        """Readable as a Failure too."""
+        return _STORED.dump_json(
+            {**asdict(self.failure), "step": self.step, "tried": self.attempts}
+        )
+
+
+_STORED = TypeAdapter(dict[str, object])
+
+
+def read_blame(data: bytes) -> Blame:
+    """The blame that a row's `error` holds, also where only a failure was written."""
+    facts = _STORED.validate_json(data)
+    step, tried = facts.get("step"), facts.get("tried")
+    return Blame(
+        read_failure(data),
+        step if isinstance(step, str) else None,
+        tried if isinstance(tried, int) else 0,
+    )
+
+
+def blame_of(life: Incarnation, ended: Crashed) -> Blame:
+    """Look behind a StepFailed that left `run`: at the step, and what its last attempt raised."""
+    if not ended.failure.kind.endswith(".StepFailed"):
+        return Blame(ended.failure)
+    rows = [life.journal.recollection.get(reset.identity) for reset in ended.forget]
+    failed = [row for row in rows if row is not None and row.error is not None]
+    named = [row for row in failed if f"step {row.name} " in ended.failure.message] or failed
+    return _of_step(named[0]) if named else Blame(ended.failure)
+
+
+def _of_step(row: StepRow) -> Blame:
+    return Blame(read_failure(row.error or b"null"), row.identity, row.attempts)

@@ -1,0 +1,277 @@
+"""The lives that a pool holds: begun, ended in order, and each end recorded once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Iterable
+from contextvars import Context
+from dataclasses import replace
+from typing import Any
+
+from ..actors.actor import Actor
+from ..actors.environment import Environment
+from ..actors.exits import Crashed, Exit, Fenced, Halted, Released
+from ..actors.failures import failure_of
+from ..actors.incarnation import Incarnation
+from ..actors.ledger import Ledger
+from ..storage.errors import EverstepError, Refused, StoreClosed, StoreFailed
+from ..storage.records import Loaded, Progress, Status, StepReset
+from .applying import apply
+from .blame import blame_of
+from .decisions import Decision, after_crash, after_halt, after_release
+from .life import Life
+from .pool_spec import DEFAULT_RESTART
+from .restart import Restart
+from .waiting import all_done
+
+__all__ = ["Lives"]
+
+_LOG = logging.getLogger("everstep")
+_RECORDING = 5.0
+"""Seconds in which the ends of lives must be recorded when the pool stops."""
+
+Resets = Iterable[StepReset]
+
+
+class Lives:
+    """Owns one asyncio task for each life, and what must be written when it has ended.
+
+    `on_free` is told when a slot is free again, `on_failure` when the store has failed.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        restart: Restart,
+        *,
+        on_free: Callable[[Life], None],
+        on_failure: Callable[[Exception], None],
+    ) -> None:
+        self._environment = environment
+        self._restart = restart
+        self._on_free = on_free
+        self._on_failure = on_failure
+        self._context = Context()
+        self._held: dict[int, Life] = {}
+        self._cuts: set[asyncio.Task[None]] = set()
+        self.graveyard: set[asyncio.Task[None]] = set()
+        """Tasks whose code swallowed its end: never resumed by us, kept so that none is lost."""
+        self.stopping = False
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __contains__(self, key: int) -> bool:
+        return key in self._held
+
+    def get(self, key: int) -> Life | None:
+        return self._held.get(key)
+
+    # --- one life -----------------------------------------------------------------------
+
+    def begin(self, ledger: Ledger, actor: type[Actor], loaded: Loaded | None = None) -> Life:
+        """Take a slot and run the task once the claim on its ledger is committed.
+
+        `loaded` is what the store holds once it is, where that is known. Every life begins in
+        the same empty context, whoever started the task.
+        """
+        life = self._held[ledger.row.key] = Life(ledger, actor)
+        loop = asyncio.get_running_loop()
+        name = f"everstep task {life.task_id}"
+        life.task = loop.create_task(
+            self._run(life, loaded), name=name, context=self._context.copy()
+        )
+        return life
+
+    async def _run(self, life: Life, loaded: Loaded | None) -> None:
+        try:
+            await self._record(life, await self._live(life, loaded))
+        except (KeyboardInterrupt, SystemExit) as leaving:
+            self._note_leaving(life, leaving)
+            raise
+        finally:
+            self._free(life)
+
+    async def _live(self, life: Life, loaded: Loaded | None) -> Exit:
+        try:
+            await life.ledger.durable()
+        except (Refused, StoreFailed) as refusal:
+            return Fenced(refusal)
+        except (StoreClosed, asyncio.CancelledError):
+            return Released()
+        finally:
+            _done(life.claimed)
+        if self.stopping or life.ledger.status is not Status.RUNNING:
+            return Released()
+        try:
+            life.incarnation = Incarnation(
+                self._environment,
+                life.ledger,
+                life.actor,
+                reset_after=self._restart.reset_after,
+                loaded=loaded,
+            )
+        except EverstepError as unfit:
+            remedy = f"await runtime.task({life.task_id!r}).resume()"
+            return Halted("state_unreadable", failure_of(unfit), remedy)
+        return await life.incarnation.live()
+
+    def _note_leaving(self, life: Life, leaving: BaseException) -> None:
+        """The process is told to end from within a step: SystemExit is a crash, ^C is not."""
+        ended: Exit = Released()
+        if isinstance(leaving, SystemExit):
+            ended = Crashed(failure_of(leaving), never_retried=False)
+        if self._put(life, ended):
+            life.ledger.write()
+
+    def _free(self, life: Life) -> None:
+        if self._held.get(life.key) is life:
+            del self._held[life.key]
+        if life.trial is not None:
+            life.trial.cancel()
+        if not life.over.done():
+            life.over.set_result(None)
+            self._on_free(life)
+
+    # --- recording ----------------------------------------------------------------------
+
+    async def _record(self, life: Life, ended: Exit) -> None:
+        """Make durable what follows from an end. Whoever comes second finds it done."""
+        try:
+            if self._put(life, ended):
+                await life.ledger.durable()
+        except Refused as refused:
+            _LOG.debug("an end was recorded by somebody else: %s", refused)
+        except (StoreFailed, StoreClosed) as failure:
+            self._on_failure(failure)
+
+    def _put(self, life: Life, ended: Exit) -> bool:
+        """Put what follows from an end on the ledger; whether there is anything."""
+        if life.ended is not None:
+            return False
+        life.ended = ended
+        if isinstance(ended, Fenced):
+            if isinstance(ended.refusal, StoreFailed):
+                self._on_failure(ended.refusal)
+            return False
+        if life.ledger.status is not Status.RUNNING:
+            return False  # it succeeded, or an operator has ended it
+        decision, resets = self._decide(life, ended)
+        apply(life.ledger, decision, resets)
+        _tell(life, ended)
+        return True
+
+    def _decide(self, life: Life, ended: Exit) -> tuple[Decision, Resets]:
+        progress = life.ledger.progress
+        if isinstance(ended, Crashed):
+            return self._after_crash(life, progress, ended), ended.forget
+        if isinstance(ended, Halted):
+            return after_halt(progress, ended), ()
+        return after_release(progress, ended if isinstance(ended, Released) else Released()), ()
+
+    def _after_crash(self, life: Life, progress: Progress, ended: Crashed) -> Decision:
+        blame = None if life.incarnation is None else blame_of(life.incarnation, ended)
+        error = ended.failure.encoded() if blame is None else blame.encoded()
+        now, chance = self._environment.clock.now(), self._environment.chance
+        try:
+            return after_crash(progress, ended, self._restart, now=now, chance=chance, error=error)
+        except Exception:  # noqa: BLE001  the backoff is user code; its failure is recorded
+            _LOG.exception("the backoff of the pool failed; the default is used instead")
+            mended = replace(self._restart, backoff=DEFAULT_RESTART.backoff)
+            return after_crash(progress, ended, mended, now=now, chance=chance, error=error)
+
+    # --- ended from outside ---------------------------------------------------------------
+
+    async def end(self, life: Life, decide: Callable[[Progress], Decision]) -> bool:
+        """Let an operator end a life: fenced, then committed, then cut. False if it had ended.
+
+        Cancelling the caller stops none of it. Raises Refused, StoreFailed.
+        """
+        if life.ended is not None or life.ledger.status is not Status.RUNNING:
+            await all_done(self._environment.clock, [life.over], _RECORDING)
+            return False
+        if life.incarnation is not None:
+            life.incarnation.fence()
+        apply(life.ledger, decide(life.ledger.progress))
+        life.ledger.write()
+        committed = self._own(life.ledger.durable())
+        self._own(self._cut(life, committed)).set_name(f"everstep cut {life.task_id}")
+        await asyncio.shield(committed)
+        return True
+
+    async def _cut(self, life: Life, committed: asyncio.Task[None]) -> None:
+        await asyncio.wait([committed])
+        if not committed.cancelled():
+            committed.exception()  # its caller may be gone
+        await self._release(life, 0, self._environment.cleanup)
+
+    def _own(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work, context=self._context.copy())
+        self._cuts.add(task)
+        task.add_done_callback(self._cuts.discard)
+        return task
+
+    async def stop(self, grace: float, cleanup: float) -> tuple[str, ...]:
+        """End all lives in order, side by side; who was late. Bounded; may be called again.
+
+        Cancelling it leaves every life draining; a second call with less time goes on.
+        """
+        self.stopping = True
+        lives = list(self._held.values())
+        releases = [self._own(self._release(life, grace, cleanup)) for life in lives]
+        try:
+            if releases:
+                await asyncio.wait(releases)
+            overs = [life.over for life in lives]
+            recorded = await all_done(self._environment.clock, overs, _RECORDING)
+        finally:
+            for release in releases:
+                release.cancel()
+        late = [name for life in lives for name in _late(life)]
+        if not recorded:
+            late += [f"{life.task_id} (not recorded)" for life in lives if not life.over.done()]
+        return tuple(late)
+
+    async def _release(self, life: Life, grace: float, cleanup: float) -> None:
+        """End one life; where its code never ends, record that on its behalf."""
+        incarnation = life.incarnation
+        if incarnation is None:
+            return  # its claim is under way, and it will see that nobody wants it
+        await incarnation.release(grace=grace, cleanup=cleanup)
+        if life.ended is None and life.task is not None and not life.task.done():
+            incarnation.fence()
+            self.graveyard.add(life.task)
+            life.task.add_done_callback(self.graveyard.discard)
+            await self._record(life, Released(severed=True, late=life.steps_running))
+            self._free(life)
+
+
+def _done(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+def _late(life: Life) -> list[str]:
+    """Who did not reach a checkpoint in time, or did not end at all."""
+    if not isinstance(life.ended, Released):
+        return []
+    steps = [f"{life.task_id} {step}" for step in life.ended.late]
+    return steps or ([life.task_id] if life.ended.severed else [])
+
+
+def _tell(life: Life, ended: Exit) -> None:
+    """Say in the log what a person should know."""
+    progress = life.ledger.progress
+    if isinstance(ended, Halted):
+        _LOG.error(
+            "the task %s is paused (%s): %s; to go on: %s",
+            life.task_id, ended.reason, ended.failure, ended.remedy,
+        )  # fmt: skip
+    elif isinstance(ended, Crashed) and progress.status is Status.PAUSED:
+        _LOG.error(
+            "the task %s is paused (%s): %s; to go on: await runtime.task(%r).resume()",
+            life.task_id, progress.reason, ended.failure, life.task_id,
+        )  # fmt: skip
+    elif isinstance(ended, Crashed):
+        _LOG.warning("the task %s crashed: %s", life.task_id, ended.failure)

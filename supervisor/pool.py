@@ -1,0 +1,129 @@
+"""A pool at work: admits tasks from the store, runs them, and records how each life ended."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from ..actors.actor import Actor
+from ..actors.environment import Environment
+from ..actors.ledger import Ledger
+from ..storage.records import Loaded, Progress
+from .admission import Admission
+from .catalogue import Catalogue
+from .decisions import Decision
+from .life import Life
+from .lives import Lives
+from .pool_spec import DEFAULT_RESTART, Pool
+from .recovery import Recovery
+from .restart import Restart
+
+__all__ = ["RunningPool"]
+
+_LOG = logging.getLogger("everstep")
+
+
+class RunningPool:
+    """Runs the tasks of one pool, one asyncio task for each; none for those that are queued.
+
+    `on_failure` is told once when the store has failed, or the pool itself by a bug: then no
+    task is admitted any more, and the owner is to call `stop`.
+    """
+
+    def __init__(
+        self,
+        spec: Pool,
+        environment: Environment,
+        catalogue: Catalogue,
+        *,
+        on_failure: Callable[[Exception], None],
+    ) -> None:
+        self.spec = spec
+        self._tell_failure = on_failure
+        self._failed = False
+        self._lives = Lives(
+            environment, spec.restart, on_free=self._freed, on_failure=self._failure
+        )
+        self._admission = Admission(
+            spec,
+            environment,
+            catalogue,
+            self._lives,
+            Recovery(environment, self._restart_of),
+            self._failure,
+        )
+        self._stopping = False
+
+    def start(self) -> None:
+        """Begin to recover and to admit. The store is open."""
+        self._admission.start()
+
+    # --- for those who start and steer tasks ------------------------------------------------
+
+    @property
+    def open(self) -> bool:
+        """Whether a task that is created now may run at once: there is room, and no queue."""
+        return not self._stopping and self._admission.open
+
+    def begin(self, ledger: Ledger, actor: type[Actor], loaded: Loaded) -> Life:
+        """Run a task whose first commit, on `ledger`, creates it as claimed. Only when `open`."""
+        return self._lives.begin(ledger, actor, loaded)
+
+    def queued(self) -> None:
+        """Tell that a task of this pool was queued."""
+        self._admission.queued()
+
+    def life(self, key: int) -> Life | None:
+        """The life that holds this task here; None where it is not running in this pool."""
+        return self._lives.get(key)
+
+    async def end(self, life: Life, decide: Callable[[Progress], Decision]) -> bool:
+        """Let an operator end a life at once; False when it had ended by itself."""
+        return await self._lives.end(life, decide)
+
+    def committed(self, ledger: Ledger) -> None:
+        """Tell of every commit of a task."""
+        life = self._lives.get(ledger.row.key)
+        if life is not None and life.ledger is ledger:
+            self._admission.committed(life)
+
+    @property
+    def running(self) -> int:
+        return len(self._lives)
+
+    @property
+    def graveyard(self) -> int:
+        """How many tasks never ended although their life is over."""
+        return len(self._lives.graveyard)
+
+    # --- the stop ---------------------------------------------------------------------------
+
+    async def stop(self, grace: float, cleanup: float) -> tuple[str, ...]:
+        """No new work; `grace` seconds to reach a checkpoint; then all is cut and given back.
+
+        Returns who was late: tasks and steps. Bounded by `grace`, `cleanup` and the seconds that
+        recording takes. May be called again, with less time, after it was cancelled.
+        """
+        self._stopping = self._lives.stopping = True
+        await self._admission.stop()
+        late = await self._lives.stop(grace, cleanup)
+        for name in late:
+            _LOG.warning("late when the pool %s stopped: %s", self.spec.name, name)
+        return late
+
+    # --- told from below ----------------------------------------------------------------------
+
+    def _freed(self, life: Life) -> None:
+        if not self._stopping:
+            self._admission.freed(life)
+
+    def _failure(self, error: Exception) -> None:
+        if not self._failed and not self._stopping:
+            self._failed = True
+            self._tell_failure(error)
+
+    def _restart_of(self, pool: str) -> Restart:
+        return self.spec.restart if pool == self.spec.name else DEFAULT_RESTART
+
+    def __repr__(self) -> str:
+        return f"<RunningPool {self.spec.name}: {len(self._lives)} of {self.spec.max_running}>"

@@ -1,0 +1,109 @@
+"""Gives back what dead processes owned. May be repeated and interrupted at any point."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Callable, Iterable
+
+from ..actors.environment import Environment
+from ..actors.exits import Released
+from ..actors.ledger import Ledger
+from ..storage.errors import Refused
+from ..storage.records import StepRow, TaskRow
+from .applying import apply
+from .decisions import after_death, after_release
+from .restart import Restart
+from .suspects import Orphans, counted
+
+__all__ = ["Recovery"]
+
+_LOG = logging.getLogger("everstep")
+
+
+class Recovery:
+    """Queues the tasks that the store shows running under an epoch that is over.
+
+    Each is one commit: the death, the attempts it cost, and what follows. A recovery that dies
+    half way leaves the rest to the next one, and makes nobody look as if it had been alone.
+    """
+
+    def __init__(self, environment: Environment, restart_of: Callable[[str], Restart]) -> None:
+        self._environment = environment
+        self._store = environment.store
+        self._restart_of = restart_of
+
+    async def run(self) -> int:
+        """Give back all orphans there are; how many. Raises StoreFailed."""
+        together = Orphans()
+        async for page in self._pages():
+            for row in page:
+                if not self._orderly(row):
+                    together.add(row.progress)
+        async for page in self._pages():
+            await self._mark(page, together)
+        found = 0
+        async for page in self._pages():
+            found += len(page)
+            await self._bury(page, together)
+        if found:
+            _LOG.info("recovered %d tasks of processes that are gone", found)
+        return found
+
+    async def _pages(self) -> AsyncIterator[list[TaskRow]]:
+        after = 0
+        while page := await self._store.orphans(after=after):
+            after = page[-1].key
+            yield page
+
+    def _orderly(self, row: TaskRow) -> bool:
+        return row.progress.epoch == self._store.orderly_epoch
+
+    async def _mark(self, page: list[TaskRow], together: Orphans) -> None:
+        """Note with those for whom it decides that they were not alone, before anyone is gone."""
+        ledgers: list[Ledger] = []
+        for row in page:
+            limit = self._restart_of(row.pool).suspects_from
+            if not self._orderly(row) and together.to_mark(row.progress, limit):
+                ledger = Ledger(self._environment, row)
+                ledger.change(death_epoch=row.progress.epoch)
+                ledgers.append(ledger)
+        await _written(ledgers)
+
+    async def _bury(self, page: list[TaskRow], together: Orphans) -> None:
+        steps: dict[int, list[StepRow]] = {}
+        for step in await self._store.open_steps([row.key for row in page]):
+            steps.setdefault(step.task, []).append(step)
+        await _written([self._give_back(row, steps.get(row.key, []), together) for row in page])
+
+    def _give_back(self, row: TaskRow, steps: list[StepRow], together: Orphans) -> Ledger:
+        ledger = Ledger(self._environment, row)
+        died = not self._orderly(row) and counted(row.progress)
+        if died:
+            alone = together.alone(row.progress)
+            decision = after_death(row.progress, self._restart_of(row.pool), alone=alone)
+        else:
+            decision = after_release(row.progress, Released())
+        for step in steps:
+            self._close(ledger, step, decision.progress.deaths_total if died else None)
+        apply(ledger, decision)
+        return ledger
+
+    def _close(self, ledger: Ledger, step: StepRow, deaths: int | None) -> None:
+        """End an attempt that was under way; with `deaths`, the death has cost it."""
+        if deaths is None:
+            ledger.step(step._replace(open=0))
+            return
+        ledger.step(step._replace(open=0, attempts=step.attempts + 1, deaths_seen=deaths))
+        ledger.event("step_died", step=step.identity, data={"attempt": step.attempts + 1})
+
+
+async def _written(ledgers: Iterable[Ledger]) -> None:
+    """Make all of them durable, in as few batches as the store makes of them."""
+    waiting = list(ledgers)
+    for ledger in waiting:
+        ledger.write()
+    for ledger in waiting:
+        try:
+            await ledger.durable()
+        except Refused as refused:
+            _LOG.info("somebody else has recovered it: %s", refused)
