@@ -12,6 +12,7 @@ from typing import Any, Self
 from pydantic_core import to_json
 
 from ..storage.clock import Clock, Due
+from ..storage.errors import EverstepError
 from ..storage.interface import Refusal, Store
 from ..storage.records import (
     Commit,
@@ -63,13 +64,13 @@ class _Draft:
         return self.ledger.seal(self)
 
     def settle(self, refusal: Refusal | None) -> None:
-        refusal = self.ledger.settled(self, refusal)
+        refused = self.ledger.settled(self, refusal)
         for waiter in self.waiters:
             if not waiter.done():
-                if refusal is None:
+                if refused is None:
                     waiter.set_result(None)
                 else:
-                    waiter.set_exception(refusal)
+                    waiter.set_exception(refused)
 
 
 class Ledger:
@@ -99,7 +100,7 @@ class Ledger:
         self.progress = row.progress
         self.seq = row.progress.seq
         self.event_seq = row.progress.event_seq
-        self.refusal: Refusal | None = None
+        self.refusal: EverstepError | None = None
         self._environment = environment
         self._sealed: Progress | None = None if new is not None else row.progress
         self._new = new
@@ -176,9 +177,14 @@ class Ledger:
         if self.refusal is not None:
             raise self.refusal
         draft = self._draft
-        if draft is not None and not draft.submitted:
+        if draft is None or draft.submitted:
+            return
+        try:
             self.store.submit(draft)
-            draft.submitted = True
+        except EverstepError as error:
+            self.refusal = error
+            raise
+        draft.submitted = True
 
     async def durable(self) -> None:
         """Return when everything added so far is committed.
@@ -186,6 +192,7 @@ class Ledger:
         Raises:
             Refused: the store refused a write of this task; the owner has lost it.
             StoreFailed: the store could not commit for longer than its patience.
+            StoreClosed: the store is closed.
         """
         self.write()
         draft = self._draft or self._latest
@@ -239,7 +246,7 @@ class Ledger:
             size=draft.size,
         )
 
-    def settled(self, draft: _Draft, refusal: Refusal | None) -> Refusal | None:
+    def settled(self, draft: _Draft, refusal: Refusal | None) -> EverstepError | None:
         if self._latest is draft:
             self._latest = None
         if self.refusal is None:
