@@ -8,7 +8,13 @@ import inspect
 from collections.abc import Coroutine, Generator, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from pydantic import BaseModel, SerializerFunctionWrapHandler, model_serializer
+from pydantic import (
+    BaseModel,
+    GetCoreSchemaHandler,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
+from pydantic_core import CoreSchema
 
 from .errors import BadActor, NoRuntime
 from .log import Log
@@ -125,9 +131,21 @@ class Actor(BaseModel):
 
     @model_serializer(mode="wrap")
     def _fill_and_serialize(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fill(self)
         written: dict[str, Any] = handler(self)
         return written
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: type[BaseModel], handler: GetCoreSchemaHandler, /
+    ) -> CoreSchema:
+        schema = handler(source)
+        own: Any = handler.resolve_ref_schema(schema)
+        while own["type"] != "model" and "schema" in own:
+            own = own["schema"]
+        serializer = own.get("serialization", {})
+        if serializer.get("type") == "function-wrap":
+            serializer["function"] = filling(serializer["function"])
+        return schema
 
     def __eq__(self, other: object) -> bool:
         fill(self)
@@ -184,6 +202,19 @@ def fill(actor: Actor) -> None:
         for name in view.schema.names:
             if name not in present:
                 present[name] = view.read(name)
+
+
+def filling(serializer: Any) -> Any:
+    """A model serializer that is given the whole state."""
+    if getattr(serializer, "__everstep_fills__", False):
+        return serializer
+
+    def filled(actor: Any, *rest: Any) -> Any:
+        fill(actor)
+        return serializer(actor, *rest)
+
+    filled.__everstep_fills__ = True  # type: ignore[attr-defined]  # read above
+    return filled
 
 
 def actor_name(cls: type[Actor]) -> str:

@@ -71,8 +71,7 @@ async def _live(life: Incarnation, call: Call, row: StepRow | None, ends_plan: b
     retry = call.definition.options.retry or _DEFAULT
     row = _due_for_an_attempt(life, call, row, retry)
     if row.attempts >= retry.max_attempts:
-        died = failure_of(ProcessDied(call.identity, row.attempts))
-        raise await _used_up(life, call, row, died)
+        raise await _used_up(life, call, row, _last_failure(row))
     while True:
         row = await _begin(life, call, row, retry)
         attempt = Attempt(call, row)
@@ -85,6 +84,13 @@ async def _live(life: Incarnation, call: Call, row: StepRow | None, ends_plan: b
             if waits:
                 await life.ledger.durable()
             return value
+
+
+def _last_failure(row: StepRow) -> Failure:
+    """Why a step has no attempts left when it is called: what failed last, or its deaths."""
+    if row.error is not None and row.due_at is not None:
+        return read_failure(row.error)
+    return failure_of(ProcessDied(row.identity, row.attempts))
 
 
 def _due_for_an_attempt(
@@ -176,7 +182,7 @@ async def _ended(
     cancelled = requested_cancellation(asyncio.current_task())
     how = how_ended(error, attempt.cause, cancelled)
     attempt.end()
-    if how is How.LOST or life.fenced is not None:
+    if life.fenced is not None or life.ledger.refusal is not None:
         raise error
     if how in (How.LEAVING, How.LEFT, How.CUT):
         life.let_go(row, "step_cut" if how is How.CUT else "step_cancelled")

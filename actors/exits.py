@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..storage.errors import Refused, StoreFailed
+from ..storage.errors import EverstepError
 from ..storage.records import StepReset
 from .failures import Failure
 
@@ -52,7 +52,7 @@ class Released:
 class Fenced:
     """The store refused a write of this life: somebody else owns the task, or the store is gone."""
 
-    refusal: Refused | StoreFailed
+    refusal: EverstepError
 
 
 Exit = Succeeded | Crashed | Halted | Released | Fenced

@@ -14,9 +14,9 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from ..storage.clock import Clock, Timer
-from ..storage.errors import EverstepError, Refused, StaleIncarnation, StoreFailed
-from ..storage.records import Loaded, Outcome, StepReset, StepRow
-from .actor import Actor, is_flow, steps_of
+from ..storage.errors import EverstepError, StaleIncarnation
+from ..storage.records import Loaded, StepReset, StepRow
+from .actor import Actor, is_flow
 from .attempt import Attempt
 from .ctx import Again
 from .environment import Environment
@@ -29,6 +29,7 @@ from .identity import chapter_prefix
 from .journal import Journal
 from .leash import Leash, Severed, Watch
 from .ledger import Ledger
+from .plan import run_plan
 from .result import result_codec, run_of
 from .schema import Schema
 from .scope import CURRENT, Call, Scope
@@ -105,8 +106,8 @@ class Incarnation:
         self._over = asyncio.get_running_loop().create_future()
         try:
             return await self._live()
-        except (Refused, StoreFailed) as refusal:
-            return Fenced(refusal)
+        except EverstepError as error:
+            return Fenced(self.ledger.refusal or error)
         finally:
             self.fence()
             if self._reset is not None:
@@ -115,20 +116,18 @@ class Incarnation:
                 self._over.set_result(None)
 
     async def _live(self) -> Exit:
+        loaded, self._loaded = self._loaded, None
+        if loaded is None:
+            flow = is_flow(self.actor)
+            loaded = await self.environment.store.load(self.ledger.row.key, flow=flow)
         try:
-            loaded = self._loaded
-            self._loaded = None
-            if loaded is None:
-                loaded = await self.environment.store.load(
-                    self.ledger.row.key, flow=is_flow(self.actor)
-                )
             self._begin(loaded)
-        except (StateUnreadable, ValidationError) as error:
+        except Exception as error:  # noqa: BLE001  (validators and model_post_init of users)
             return self._unreadable(error)
         if self.ledger.progress.deaths or self.ledger.progress.brushes:
             self._reset = self.clock.call_later(self._reset_after, self._outlived)
         while True:
-            code = run_of(self.root.view) if is_flow(self.actor) else self._plan()
+            code = run_of(self.root.view) if is_flow(self.actor) else run_plan(self)
             exit_or_value = await self._body(code)
             if not isinstance(exit_or_value, Again):
                 return exit_or_value
@@ -174,6 +173,11 @@ class Incarnation:
             self.fence()
             raise error
         await self._wind_up()
+        if (refused := self._refused()) is not None:
+            return Fenced(refused)
+        if self.journal.finished:
+            await self.ledger.durable()
+            return Succeeded()
         if self._outcome is not None:
             return self._outcome
         if error is None:
@@ -181,53 +185,31 @@ class Incarnation:
                 return await self._returned(value)
             except (EverstepError, ValidationError) as unfit:
                 error = unfit
-        if isinstance(error, (Refused, StoreFailed)):
-            return Fenced(error)
+        if (refused := self._refused()) is not None:
+            return Fenced(refused)
         if isinstance(error, (asyncio.CancelledError, Severed)):
             error = UnaskedCancellation("run")
         return self._crashed(error)
 
-    async def _plan(self) -> Any:
-        """Run the steps that have no checkpoint in the order in which they are written."""
-        definitions = list(steps_of(self.actor).values())
-        done = [self._has_checkpoint(definition.name) for definition in definitions]
-        output: Any = None
-        for place, definition in enumerate(definitions):
-            call = self.root.make_call(definition, (), {})
-            if (
-                not done[place]
-                and any(done[place:])
-                and self.journal.recollection.get(call.identity) is None
-            ):
-                self.ledger.event("step_inserted", step=call.identity)
-            output = await perform(self, call, ends_plan=not any(self._left(done, place)))
-        return output
-
-    def _has_checkpoint(self, name: str) -> bool:
-        row = self.journal.recollection.get(self.root.prefix + name)
-        return row is not None and row.outcome is Outcome.COMPLETED
-
-    @staticmethod
-    def _left(done: list[bool], place: int) -> list[bool]:
-        """For the steps after `place`: whether they still have to be executed."""
-        return [not finished for finished in done[place + 1 :]]
-
     # --- how it ended -----------------------------------------------------------------
+
+    def _refused(self) -> EverstepError | None:
+        """Why the store takes no more writes of this life, if it does not."""
+        return self.ledger.refusal
 
     async def _returned(self, value: Any) -> Exit | Again:
         self.sync(self.root)
         if isinstance(value, Again):
             return value
-        if not self.journal.finished:
-            codec = result_codec(self.actor)
-            valid = codec.validate(value)
-            output = codec.encode_validated(valid, "the result of the task", self.limits)
-            unused = self.journal.recollection.unused()
-            if unused:
-                self.ledger.event("steps_unused", data={"steps": unused[:100]})
-            self.journal.enter_live(self.root.view)
-            self.journal.succeeded(output)
-            await self.ledger.durable()
+        codec = result_codec(self.actor)
+        valid = codec.validate(value)
+        output = codec.encode_validated(valid, "the result of the task", self.limits)
+        unused = self.journal.recollection.unused()
+        if unused:
+            self.ledger.event("steps_unused", data={"steps": unused[:100]})
+        self.journal.enter_live(self.root.view)
+        self.journal.succeeded(output)
+        await self.ledger.durable()
         return Succeeded()
 
     def _crashed(self, error: BaseException) -> Crashed:

@@ -6,7 +6,6 @@ import asyncio
 from enum import Enum, auto
 from typing import Any
 
-from ..storage.errors import Refused, StoreFailed
 from .errors import (
     AmbiguousStep,
     BadActor,
@@ -65,20 +64,16 @@ class How(Enum):
     """Its caller cancelled it: leaves nothing."""
     CUT = auto()
     """The runtime ended it, in order: is recorded and not charged."""
-    LOST = auto()
-    """The task is no longer ours: nothing is recorded."""
     LEAVING = auto()
     """The process is told to end: passes through."""
 
 
 def how_ended(error: BaseException, cause: BaseException | None, cancelled: bool) -> How:
-    """Read the exception that left an attempt.
+    """Read the exception that left an attempt whose task is still ours.
 
     `cause` is why the runtime ended it, if it did; `cancelled` whether its caller asked for a
     cancellation that is still to be obeyed.
     """
-    if isinstance(error, (Refused, StoreFailed)):
-        return How.LOST
     if isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit)):
         return How.LEAVING
     if isinstance(cause, Parted) or isinstance(error, Ended):
