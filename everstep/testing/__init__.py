@@ -7,10 +7,10 @@ so without processes.
 
 from .history import History, violations
 from .idle_loop import IdleLoop, Stuck
-from .life import Died, Life, boundary, note
+from .life import Died, Life, boundary, note, noted
 from .manual_clock import ManualClock
 from .simulation import simulate
-from .survival import live_through, some_of, survive
+from .survival import live_through, some_of, survive, survive_simulated
 from .trail import Entry
 from .zygote import Outcome, Zygote
 
@@ -27,8 +27,10 @@ __all__ = [
     "boundary",
     "live_through",
     "note",
+    "noted",
     "simulate",
     "some_of",
     "survive",
+    "survive_simulated",
     "violations",
 ]

@@ -42,13 +42,7 @@ class History:
 
     def facts(self, name: str, **facts: Any) -> list[Entry]:
         """What was noted under this name and with these facts, in order."""
-        return [
-            entry
-            for entry in self.trail
-            if entry.kind == "fact"
-            and entry.name == name
-            and all(entry.facts.get(fact) == value for fact, value in facts.items())
-        ]
+        return [entry for entry in self.trail if entry.says(name, facts)]
 
     def executions(self) -> Counter[str]:
         """How often each step noted `executed`, over all lives."""

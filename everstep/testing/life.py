@@ -12,7 +12,7 @@ from ..storage.interface import Store
 from ..storage.sqlite import SqliteStore
 from .trail import Entry, Trail
 
-__all__ = ["Died", "Life", "boundary", "note"]
+__all__ = ["Died", "Life", "boundary", "note", "noted"]
 
 
 class Died(BaseException):
@@ -83,6 +83,10 @@ class Life:
             facts = here | facts
         self._record("fact", name, facts)
 
+    def noted(self, name: str, **facts: Any) -> list[Entry]:
+        """What this life and those before it noted under this name and with these facts."""
+        return [entry for entry in self._trail if entry.says(name, facts)]
+
     def durable(self, name: str, **facts: Any) -> None:
         """Record that an event of a task is in the store from now on."""
         self._record("durable", name, facts)
@@ -114,3 +118,8 @@ def note(name: str, **facts: Any) -> None:
     """Record that something happened in the world. Does nothing outside of a life."""
     if _PRESENT:
         _PRESENT[-1].note(name, **facts)
+
+
+def noted(name: str, **facts: Any) -> list[Entry]:
+    """What was noted so far under this name and with these facts; nothing outside of a life."""
+    return _PRESENT[-1].noted(name, **facts) if _PRESENT else []

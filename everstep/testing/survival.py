@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from .history import History, violations
+from .simulation import simulate
 from .trail import FileTrail
 from .zygote import Outcome, Scenario, Zygote, trail_of
 
-__all__ = ["live_through", "some_of", "survive"]
+__all__ = ["Check", "live_through", "some_of", "survive", "survive_simulated"]
 
 Check = Callable[[History, History], None]
 """Is given the undisturbed history and another one; raises AssertionError."""
+_Live = Callable[[tuple[int, ...]], History]
 
 
 def live_through(
@@ -61,15 +64,28 @@ def survive(
     Returns all histories, the undisturbed one first. Raises AssertionError with the whole story
     of the first one that is wrong.
     """
-    undisturbed = live_through(zygote, scenario, folder / "undisturbed.db", *args, timeout=timeout)
-    _compare(undisturbed, undisturbed, check, max_attempts)
-    histories = [undisturbed]
-    for deaths in _plans(undisturbed.passed, boundaries, chains):
-        path = folder / f"{'-'.join(map(str, deaths))}.db"
-        history = live_through(zygote, scenario, path, *args, deaths=deaths, timeout=timeout)
-        _compare(undisturbed, history, check, max_attempts)
-        histories.append(history)
-    return histories
+
+    def live(deaths: tuple[int, ...]) -> History:
+        path = folder / f"{'-'.join(map(str, deaths)) or 'undisturbed'}.db"
+        return live_through(zygote, scenario, path, *args, deaths=deaths, timeout=timeout)
+
+    return _survive(live, boundaries, chains, check, max_attempts)
+
+
+def survive_simulated(
+    scenario: Scenario,
+    *args: Any,
+    boundaries: int | None = None,
+    chains: int = 0,
+    check: Check | None = None,
+    max_attempts: int = 3,
+) -> list[History]:
+    """As `survive`, with deaths that are only pretended: see `simulate`."""
+
+    def live(deaths: tuple[int, ...]) -> History:
+        return simulate(scenario, *args, deaths=deaths)
+
+    return _survive(live, boundaries, chains, check, max_attempts)
 
 
 def some_of(count: int, limit: int | None) -> list[int]:
@@ -77,6 +93,19 @@ def some_of(count: int, limit: int | None) -> list[int]:
     if limit is None or count <= limit:
         return list(range(1, count + 1))
     return sorted({1 + round(place * (count - 1) / (limit - 1)) for place in range(limit)})
+
+
+def _survive(
+    live: _Live, boundaries: int | None, chains: int, check: Check | None, max_attempts: int
+) -> list[History]:
+    undisturbed = live(())
+    compare = partial(_compare, undisturbed, check=check, max_attempts=max_attempts)
+    compare(undisturbed)
+    histories = [undisturbed]
+    for deaths in _plans(undisturbed.passed, boundaries, chains):
+        histories.append(live(deaths))
+        compare(histories[-1])
+    return histories
 
 
 def _plans(count: int, boundaries: int | None, chains: int) -> Iterator[tuple[int, ...]]:
@@ -87,12 +116,14 @@ def _plans(count: int, boundaries: int | None, chains: int) -> Iterator[tuple[in
         yield tuple(chance.randint(1, count) for _ in range(chance.randint(2, 3)))
 
 
-def _compare(undisturbed: History, history: History, check: Check | None, most: int) -> None:
+def _compare(
+    undisturbed: History, history: History, *, check: Check | None, max_attempts: int
+) -> None:
     outcome = history.outcome
     assert outcome.how == "ended", f"a life did not end by itself\n{history}"
     assert not outcome.complaints, f"a life left something behind\n{history}"
     assert outcome.result == undisturbed.outcome.result, f"another result\n{history}"
-    wrong = violations(history, max_attempts=most)
+    wrong = violations(history, max_attempts=max_attempts)
     assert not wrong, "\n".join([*wrong, str(history)])
     if check is not None:
         try:

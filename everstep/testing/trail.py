@@ -25,6 +25,14 @@ class Entry:
     name: str
     facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
+    def says(self, name: str, facts: Mapping[str, Any]) -> bool:
+        """Whether it is a fact of this name, and these are among what it says."""
+        return (
+            self.kind == "fact"
+            and self.name == name
+            and all(self.facts.get(key) == value for key, value in facts.items())
+        )
+
     def __str__(self) -> str:
         facts = " ".join(f"{name}={value}" for name, value in self.facts.items())
         return f"life {self.life} {self.kind:8} {self.name} {facts}".rstrip()

@@ -1,0 +1,110 @@
+"""A task of five steps with one effect each, in the ways in which an effect can be decided."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from everstep.actors.actor import Actor
+from everstep.actors.effects import Done, NotDone
+from everstep.actors.log import Log
+from everstep.actors.step import step
+from everstep.supervisor.restart import Restart
+from everstep.testing import Life, boundary, note, noted
+from tests.survival.host import to_end
+
+__all__ = ["five_flow", "five_plan", "outside"]
+
+Decides = Literal["probe", "retry", "pause"]
+
+
+async def deliver(what: str, operation: str) -> str:
+    """The side effect; the world outside forgets nothing."""
+    boundary("between intent and effect")
+    note("effect", what=what, operation=operation)
+    boundary("between effect and receipt")
+    return f"receipt for {what}"
+
+
+async def was_delivered(operation: str) -> Done[str] | NotDone:
+    """The probe: asks the world outside."""
+    found = noted("effect", operation=operation)
+    return Done(f"receipt for {found[0].facts['what']}") if found else NotDone()
+
+
+class Five(Actor):
+    """What both kinds share: each step does one thing, once, and says so."""
+
+    decides: Decides = "probe"
+    done: list[str] = []
+    log: Log[str] = Log()
+
+    async def act(self, what: str) -> str:
+        note("executed")
+        boundary(f"in {what}, before its effect")
+        receipt = await self.ctx.once(
+            "deliver",
+            deliver,
+            what,
+            self.ctx.operation_id("deliver"),
+            probe=was_delivered if self.decides == "probe" else None,
+            on_unknown="pause" if self.decides == "pause" else "retry",
+        )
+        self.done.append(what)
+        self.log.append(receipt)
+        boundary(f"in {what}, after its effect")
+        return receipt
+
+
+class FivePlan(Five):
+    steps: ClassVar = ("one", "two", "three", "four", "five")
+
+    @step
+    async def one(self) -> str:
+        return await self.act("one")
+
+    @step
+    async def two(self) -> str:
+        return await self.act("two")
+
+    @step
+    async def three(self) -> str:
+        return await self.act("three")
+
+    @step
+    async def four(self) -> str:
+        return await self.act("four")
+
+    @step
+    async def five(self) -> str:
+        return await self.act("five")
+
+
+class FiveFlow(Five):
+    async def run(self) -> list[str]:
+        receipts = [await self.deliver_one(what) for what in ("one", "two", "three", "four")]
+        return [*receipts, await self.deliver_one("five")]
+
+    @step(key="what")
+    async def deliver_one(self, what: str) -> str:
+        return await self.act(what)
+
+
+async def five_plan(life: Life, decides: Decides) -> dict[str, Any]:
+    return await _five(life, FivePlan(decides=decides))
+
+
+async def five_flow(life: Life, decides: Decides) -> dict[str, Any]:
+    return await _five(life, FiveFlow(decides=decides))
+
+
+async def _five(life: Life, actor: Five) -> dict[str, Any]:
+    ended = await to_end(life, actor, restart=Restart(3, max_deaths=20))
+    return {name: ended[name] for name in ("status", "output", "state")}
+
+
+def outside(history: Any) -> dict[str, int]:
+    """How often each effect happened in the world."""
+    counts: dict[str, int] = {}
+    for fact in history.facts("effect"):
+        counts[fact.facts["what"]] = counts.get(fact.facts["what"], 0) + 1
+    return counts

@@ -1,0 +1,58 @@
+"""A task of five steps with one effect each, killed wherever it can be killed, goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from everstep.testing import History, Zygote, survive, survive_simulated
+from everstep.testing.zygote import Scenario
+from tests.survival.five import five_flow, five_plan, outside
+from tests.survival.strategies import LONG
+
+EACH = {"one": 1, "two": 1, "three": 1, "four": 1, "five": 1}
+SHAPES = pytest.mark.parametrize("scenario", [five_plan, five_flow])
+CHAINS = 500 if LONG else 15
+
+
+def once_each(undisturbed: History, history: History) -> None:
+    assert outside(history) == EACH
+
+
+def at_least_once_each(undisturbed: History, history: History) -> None:
+    counts = outside(history)
+    assert counts.keys() == EACH.keys()
+    assert sum(counts.values()) <= 5 + len(history.deaths)
+
+
+@pytest.mark.real
+@SHAPES
+def test_killed_anywhere_with_a_probe_it_ends_alike_and_each_effect_happened_once(
+    zygote: Zygote, tmp_path: Path, scenario: Scenario
+) -> None:
+    histories = survive(zygote, scenario, tmp_path, "probe", chains=CHAINS, check=once_each)
+
+    assert histories[0].result["status"] == "succeeded"
+    assert histories[0].passed >= 50
+
+
+@pytest.mark.real
+@SHAPES
+def test_killed_anywhere_without_a_probe_an_effect_is_repeated_only_without_its_receipt(
+    zygote: Zygote, tmp_path: Path, scenario: Scenario
+) -> None:
+    survive(
+        zygote,
+        scenario,
+        tmp_path,
+        "retry",
+        boundaries=None if LONG else 20,
+        chains=CHAINS,
+        check=at_least_once_each,
+    )
+
+
+@SHAPES
+def test_chains_of_pretended_deaths_change_nothing_either(scenario: Scenario) -> None:
+    survive_simulated(scenario, "probe", chains=5000 if LONG else 60, check=once_each)

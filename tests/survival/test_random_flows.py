@@ -1,0 +1,37 @@
+"""Whatever a flow does and wherever it dies: it leaves what it would have left undisturbed."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, given, settings
+
+from everstep.testing import History, simulate, violations
+from tests.survival.flows import MOST_ATTEMPTS, Flow, expected, run_flow
+from tests.survival.strategies import LONG, deaths, flows
+
+unhurried = settings(
+    max_examples=5000 if LONG else 120,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+def check(flow: Flow, history: History) -> None:
+    assert history.result == expected(flow), f"{expected(flow)}\n{history}"
+    assert not history.outcome.complaints, str(history)
+    assert not violations(history, max_attempts=MOST_ATTEMPTS), str(history)
+    probed = [fact.facts["operation"] for fact in history.facts("effect") if fact.facts["probed"]]
+    assert len(set(probed)) == len(probed), f"an effect with a probe happened twice\n{history}"
+
+
+@unhurried
+@given(flow=flows())
+def test_an_undisturbed_flow_leaves_what_the_model_says(flow: Flow) -> None:
+    check(flow, simulate(run_flow, flow))
+
+
+@unhurried
+@given(flow=flows(), deaths=deaths())
+def test_a_flow_that_dies_leaves_what_an_undisturbed_one_leaves(
+    flow: Flow, deaths: list[int]
+) -> None:
+    check(flow, simulate(run_flow, flow, deaths=deaths))
