@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import inspect
 from collections.abc import Coroutine, Generator, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -17,7 +16,9 @@ from pydantic import (
 from pydantic_core import CoreSchema
 
 from .errors import BadActor, NoRuntime
+from .filling import fill, filling, view_of
 from .log import Log
+from .shared import share_cached_properties
 from .values import CONFIG
 from .written import check_class, check_settings, steps_written
 
@@ -33,7 +34,6 @@ __all__ = [
     "actor_version",
     "all_actors",
     "check_plan",
-    "fill",
     "is_flow",
     "steps_of",
 ]
@@ -186,37 +186,6 @@ class Actor(BaseModel):
         return super().__reduce_ex__(protocol)
 
 
-def view_of(actor: Actor) -> View | None:
-    """What ties an actor to the runtime that runs it."""
-    try:
-        return actor.__everstep__
-    except AttributeError:
-        return None
-
-
-def fill(actor: Actor) -> None:
-    """Decode every field of a view that has not been touched yet."""
-    view = view_of(actor)
-    if view is not None:
-        present = vars(actor)
-        for name in view.schema.names:
-            if name not in present:
-                present[name] = view.read(name)
-
-
-def filling(serializer: Any) -> Any:
-    """A model serializer that is given the whole state."""
-    if getattr(serializer, "__everstep_fills__", False):
-        return serializer
-
-    def filled(actor: Any, *rest: Any) -> Any:
-        fill(actor)
-        return serializer(actor, *rest)
-
-    filled.__everstep_fills__ = True  # type: ignore[attr-defined]  # read above
-    return filled
-
-
 def actor_name(cls: type[Actor]) -> str:
     """The name under which tasks of this class are stored."""
     return cls.__actor_name__
@@ -270,32 +239,3 @@ def all_actors() -> list[type[Actor]]:
 def _is_generic(cls: type[Actor]) -> bool:
     facts = cls.__pydantic_generic_metadata__
     return bool(facts["parameters"]) or facts["origin"] is not None
-
-
-class SharedProperty(functools.cached_property[Any]):
-    """A cached property whose value all views of one life of an actor share."""
-
-    def __get__(self, instance: Any, owner: type[Any] | None = None) -> Any:
-        view = None if instance is None else view_of(instance)
-        if view is None or self.attrname is None:
-            return super().__get__(instance, owner)
-        name, shared, own = self.attrname, view.family, instance.__dict__
-        if name in own:  # assigned to this view
-            shared[name] = own.pop(name)
-        if name not in shared:
-            shared[name] = self.func(instance)
-        return shared[name]
-
-
-def share_cached_properties(cls: type[Actor]) -> None:
-    """Make the cached properties that `cls` has, its own and those of mixins, shared ones."""
-    for base in cls.__mro__:
-        for name, value in list(vars(base).items()):
-            if not isinstance(value, functools.cached_property) or isinstance(
-                value, SharedProperty
-            ):
-                continue
-            if getattr(cls, name, None) is value or name in vars(cls):
-                shared = SharedProperty(value.func)
-                shared.__set_name__(cls, name)
-                setattr(cls, name, shared)
