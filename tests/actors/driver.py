@@ -17,7 +17,6 @@ from everstep.actors.result import result_codec
 from everstep.actors.schema import Schema, join, join_items
 from everstep.actors.threads import Threads
 from everstep.storage import MemoryStore, NewTask, Progress, SnapshotRow, Status
-from everstep.storage.clock import Clock
 from everstep.storage.interface import Store
 from everstep.testing import ManualClock
 
@@ -27,7 +26,7 @@ __all__ = ["Driver", "driving"]
 class Driver:
     """One store, one clock, and lives of tasks on them."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: ManualClock) -> None:
         self.store = store
         self.clock = clock
         self.environment = Environment(store, clock, lambda: 0.5, Threads(), cleanup=1.0, grace=1.0)
@@ -112,8 +111,8 @@ def _beginning(epoch: int, now: float) -> Progress:
 
 
 @asynccontextmanager
-async def driving(store: Store | None = None, clock: Clock | None = None) -> AsyncIterator[Driver]:
-    clock = clock or ManualClock()
+async def driving(store: Store | None = None) -> AsyncIterator[Driver]:
+    clock = ManualClock()
     store = store or MemoryStore(clock=clock)
     await store.open()
     driver = Driver(store, clock)

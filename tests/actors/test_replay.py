@@ -221,6 +221,7 @@ async def test_a_failure_that_run_caught_and_went_on_from_is_remembered() -> Non
 
     class Careful(Tools, name="replay.careful"):
         async def run(self) -> str:
+            kind = ""
             try:
                 await self.breaks()
             except StepFailed as failed:
