@@ -13,7 +13,7 @@ from tests.survival.strategies import LONG
 
 EACH = {"one": 1, "two": 1, "three": 1, "four": 1, "five": 1}
 SHAPES = pytest.mark.parametrize("scenario", [five_plan, five_flow])
-CHAINS = 500 if LONG else 15
+CHAINS = 500 if LONG else 10
 
 
 def once_each(undisturbed: History, history: History) -> None:
@@ -47,7 +47,7 @@ def test_killed_anywhere_without_a_probe_an_effect_is_repeated_only_without_its_
         scenario,
         tmp_path,
         "retry",
-        boundaries=None if LONG else 20,
+        boundaries=None if LONG else 12,
         chains=CHAINS,
         check=at_least_once_each,
     )
@@ -55,4 +55,4 @@ def test_killed_anywhere_without_a_probe_an_effect_is_repeated_only_without_its_
 
 @SHAPES
 def test_chains_of_pretended_deaths_change_nothing_either(scenario: Scenario) -> None:
-    survive_simulated(scenario, "probe", chains=5000 if LONG else 60, check=once_each)
+    survive_simulated(scenario, "probe", chains=5000 if LONG else 40, check=once_each)
