@@ -12,6 +12,12 @@ from everstep.storage.clock import Clock
 __all__ = ["Opening", "take_over"]
 
 
+_FORGET_BOOT = """
+    UPDATE {table} SET due_boot = NULL, due_at = min(due_at, ? + coalesce(due_delay, 0))
+    WHERE due_at IS NOT NULL
+"""
+
+
 class Opening(NamedTuple):
     """What a store starts from."""
 
@@ -22,8 +28,9 @@ class Opening(NamedTuple):
 def take_over(connection: sqlite3.Connection, clock: Clock) -> Opening:
     """Raise the epoch and become its owner, in one transaction.
 
-    When the machine has been booted since, seconds since boot mean nothing any more and are
-    forgotten in the same transaction.
+    When the machine has been booted since, seconds since boot mean nothing any more: in the same
+    transaction they are forgotten, and an instant that lies further ahead than the delay that was
+    chosen, because the wall clock was set back, is brought in to that.
     """
     boot, _ = clock.boot()
     connection.execute("BEGIN IMMEDIATE")
@@ -34,8 +41,8 @@ def take_over(connection: sqlite3.Connection, clock: Clock) -> Opening:
             (epoch, os.getpid(), socket.gethostname(), boot, clock.now()),
         )
         if boot != known_boot or not boot:
-            connection.execute("UPDATE task SET due_boot = NULL WHERE due_boot IS NOT NULL")
-            connection.execute("UPDATE step SET due_boot = NULL WHERE due_boot IS NOT NULL")
+            for table in ("task", "step"):
+                connection.execute(_FORGET_BOOT.format(table=table), (clock.now(),))
         (next_key,) = connection.execute("SELECT coalesce(max(key), 0) + 1 FROM task").fetchone()
         connection.execute("COMMIT")
     except BaseException:

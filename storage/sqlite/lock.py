@@ -171,18 +171,18 @@ def _open(path: Path) -> int:
 def _read(descriptor: int) -> dict[str, Any]:
     """What the lock file says; nothing when it was never written whole."""
     try:
-        facts: dict[str, Any] = json.loads(os.pread(descriptor, _LENGTH, 0))
-    except ValueError:
+        return dict(json.loads(os.pread(descriptor, _LENGTH, 0)))
+    except (TypeError, ValueError):
         return {}
-    return facts
 
 
 def _owner(facts: dict[str, Any]) -> str:
     """Who owns the file, for a person."""
-    if "pid" not in facts:
+    try:
+        since = datetime.fromtimestamp(facts["started_at"], UTC).isoformat(" ", "seconds")
+        return f"process {facts['pid']} on {facts['host']} has used it since {since}"
+    except (KeyError, TypeError, ValueError):
         return "another process uses it"
-    since = datetime.fromtimestamp(facts["started_at"], UTC).isoformat(" ", "seconds")
-    return f"process {facts['pid']} on {facts['host']} has used it since {since}"
 
 
 def _identity(status: os.stat_result) -> Identity:

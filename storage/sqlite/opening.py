@@ -45,6 +45,12 @@ _NETWORK = frozenset({
 })
 # fmt: on
 
+_SMALLEST = 512
+"""Bytes of the smallest database there is."""
+
+_CHECKED_WHOLE = 16 * 1024 * 1024
+"""Up to so many bytes all of a file is looked at when it is opened."""
+
 _FIELDS = re.compile(r"^\S+ \S+ \S+ \S+ (?P<point>\S+) .* - (?P<kind>\S+) ")
 
 
@@ -113,11 +119,17 @@ def _mounts() -> str:
 
 
 def size_of(path: Path) -> int | None:
-    """Bytes of the main file, or None when there is none."""
+    """Bytes of the main file, or None when there is none.
+
+    Raises StoreUnreadable for a file that SQLite would take for an empty one, and overwrite.
+    """
     try:
-        return path.stat().st_size
+        size = path.stat().st_size
     except FileNotFoundError:
         return None
+    if 0 < size < _SMALLEST:
+        raise StoreUnreadable(str(path), f"the file is no database: it has {size} bytes")
+    return size
 
 
 def check_contents(connection: sqlite3.Connection, path: Path) -> None:
@@ -146,7 +158,7 @@ def _check_owner(path: Path, application: int, version: int, tables: list[str]) 
 
 
 def _check_whole(connection: sqlite3.Connection, path: Path) -> None:
-    """Look at the size of the file and at the first page of each table and index."""
+    """Look at the size of the file and the first page of each table; at all of a small file."""
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     (page_size,) = connection.execute("PRAGMA page_size").fetchone()
     size, journal = path.stat().st_size, path.with_name(path.name + "-wal")
@@ -157,6 +169,10 @@ def _check_whole(connection: sqlite3.Connection, path: Path) -> None:
         )
     for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'"):
         connection.execute(f'SELECT 1 FROM "{table}" LIMIT 1').fetchone()
+    if size <= _CHECKED_WHOLE:
+        (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        if found != "ok":
+            raise StoreUnreadable(str(path), f"it is damaged: {found}")
 
 
 _PRAGMAS: dict[str, tuple[str | int, object]] = {

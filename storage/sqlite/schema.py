@@ -102,6 +102,7 @@ _FIRST = (
         UNIQUE (task, identity)
     )
     """,
+    "CREATE INDEX step_due ON step (due_at) WHERE due_at IS NOT NULL",
     """
     CREATE TABLE run_change (
         position INTEGER PRIMARY KEY,

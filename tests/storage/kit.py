@@ -56,9 +56,7 @@ class Note:
 
     def __init__(self, write: Commit | Receipt | None) -> None:
         self.write = write
-        self.settled: asyncio.Future[Refusal | None] = (
-            asyncio.get_running_loop().create_future()
-        )
+        self.settled: asyncio.Future[Refusal | None] = asyncio.get_running_loop().create_future()
         self.sealed = 0
 
     def seal(self) -> Commit | Receipt | None:

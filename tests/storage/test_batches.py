@@ -235,7 +235,7 @@ async def test_seconds_since_boot_are_forgotten_unless_it_is_the_same_boot(
     store = SqliteStore(file, clock=ManualClock(boot=before))
     await store.open()
     life = Life(store)
-    due = {"due_at": 9.0, "due_boot": 5.0, "due_delay": 5.0}
+    due: dict[str, Any] = {"due_at": 9.0, "due_boot": 5.0, "due_delay": 5.0}
     await hold(store, life.create(**due), life.next(steps=(begun_row(life.key, **due),)))
     await store.close()
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import re
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,7 +22,6 @@ from everstep.storage import (
     SqliteStore,
     StoreError,
     StoreMissing,
-    StoreReadOnly,
     StoreTooNew,
     StoreUnreadable,
 )
@@ -51,25 +52,32 @@ async def used(file: Path, clock: ManualClock) -> Path:
 @pytest.fixture(autouse=True)
 def nothing_stays_open() -> Iterator[None]:
     """Whatever happens in a test, no thread and no descriptor of it is left."""
-    threads, files = threading.active_count(), len(os.listdir("/proc/self/fd"))
+    threads, files = set(threading.enumerate()), len(list(Path("/proc/self/fd").iterdir()))
     yield
     gc.collect()
-    for thread in threading.enumerate():
-        if thread.name.startswith("Thread-"):
-            thread.join(5)
-    assert threading.active_count() <= threads
-    assert len(os.listdir("/proc/self/fd")) <= files + 3  # those of the test's loop
+    for thread in set(threading.enumerate()) - threads:
+        thread.join(5)
+    assert set(threading.enumerate()) <= threads
+    assert len(list(Path("/proc/self/fd").iterdir())) <= files + 3  # those of the test's loop
+
+
+def contents(file: Path) -> bytes | None:
+    return file.read_bytes() if file.is_file() else None
+
+
+def make(file: Path, data: bytes) -> None:
+    file.write_bytes(data)
 
 
 async def refused(file: Path, clock: ManualClock, kind: type[StoreError], match: str) -> None:
     """Opening is refused, the bytes of the main file are the same, and it is not owned."""
-    before = file.read_bytes() if file.is_file() else None
+    before = contents(file)
     store = SqliteStore(file, clock=clock)
     for _ in range(2):
         with pytest.raises(kind, match=match) as caught:
             await store.open()
         assert type(caught.value) is kind
-        assert (file.read_bytes() if file.is_file() else None) == before
+        assert contents(file) == before
 
 
 async def test_a_missing_directory_is_named(tmp_path: Path, clock: ManualClock) -> None:
@@ -81,12 +89,12 @@ async def test_a_directory_is_no_file(tmp_path: Path, clock: ManualClock) -> Non
 
 
 @pytest.mark.parametrize(
-    "contents", [b"x", b"hello, this is text\n" * 500, b"SQLite format 3\0", os.urandom(8192)]
+    "junk", [b"x", b"hello, this is text\n" * 500, b"SQLite format 3\0", os.urandom(8192)]
 )
 async def test_a_file_that_is_no_database_is_refused(
-    file: Path, clock: ManualClock, contents: bytes
+    file: Path, clock: ManualClock, junk: bytes
 ) -> None:
-    file.write_bytes(contents)
+    make(file, junk)
 
     await refused(file, clock, StoreUnreadable, "no database")
 
@@ -129,7 +137,9 @@ async def test_a_newer_schema_is_refused(used: Path, clock: ManualClock) -> None
 
 
 async def test_a_truncated_store_is_refused(used: Path, clock: ManualClock) -> None:
-    os.truncate(used, used.stat().st_size // 2)
+    whole = contents(used)
+    assert whole is not None
+    make(used, whole[: len(whole) // 2])
 
     await refused(used, clock, StoreUnreadable, "cut short|damaged")
 
@@ -146,7 +156,7 @@ async def test_a_store_with_a_damaged_page_is_refused(
 
 
 async def test_an_empty_file_becomes_a_store(file: Path, clock: ManualClock) -> None:
-    file.touch()
+    make(file, b"")
 
     store = SqliteStore(file, clock=clock)
     await store.open()
@@ -155,9 +165,7 @@ async def test_an_empty_file_becomes_a_store(file: Path, clock: ManualClock) -> 
     await store.close()
 
 
-async def test_a_store_whose_making_was_cut_off_is_finished(
-    file: Path, clock: ManualClock
-) -> None:
+async def test_a_store_whose_making_was_cut_off_is_finished(file: Path, clock: ManualClock) -> None:
     write(file, "PRAGMA journal_mode = wal")
 
     store = SqliteStore(file, clock=clock)
@@ -270,11 +278,10 @@ def test_a_network_file_system_is_refused_unless_allowed(
 
 
 OPEN = """
-import asyncio, sys
+import asyncio, os, sys
 from everstep.storage import SqliteStore, StoreError, SystemClock
 
-async def attempt():
-    store = SqliteStore(sys.argv[1], clock=SystemClock())
+async def attempt(store):
     try:
         await store.open()
     except StoreError as error:
@@ -283,54 +290,58 @@ async def attempt():
         await store.close()
         print("opened")
 
-asyncio.run(attempt())
+store = SqliteStore(sys.argv[1], clock=SystemClock())
+os.setuid(65534)
+asyncio.run(attempt(store))
 """
+
+
+@pytest.fixture
+def shared() -> Iterator[Path]:
+    """A directory that every user can reach, which those of pytest are not."""
+    with tempfile.TemporaryDirectory() as made:
+        path = Path(made)
+        path.chmod(0o777)
+        yield path
+        path.chmod(0o777)
 
 
 @pytest.mark.real
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
 @pytest.mark.parametrize(
-    ("protect", "told"),
+    ("protected", "mode", "told"),
     [
-        (lambda file: file.chmod(0o444), "StoreReadOnly .*the file is read-only"),
-        (lambda file: file.parent.chmod(0o555), "StoreReadOnly .*the directory .* is read-only"),
-        (lambda file: file.chmod(0o000), "StoreReadOnly .*the file is read-only"),
-        (lambda file: lock_of(file).chmod(0o444), "StoreReadOnly .*cannot be opened for writing"),
+        ("tasks.db", 0o444, "StoreReadOnly .*the file is read-only"),
+        ("tasks.db", 0o000, "StoreReadOnly .*the file is read-only"),
+        (".", 0o555, "StoreReadOnly .*the directory .* is read-only"),
+        ("tasks.db.lock", 0o444, "StoreReadOnly .*cannot be opened for writing"),
+        ("tasks.db-wal", 0o666, "opened"),
     ],
 )
-def test_what_a_user_may_not_write_is_refused(
-    used: Path, tmp_path: Path, protect: Callable[[Path], None], told: str
+async def test_what_a_user_may_not_write_is_refused(
+    shared: Path, clock: ManualClock, protected: str, mode: int, told: str
 ) -> None:
-    before = used.read_bytes()
-    for path in (used, lock_of(used)):
+    file = shared / "tasks.db"
+    store = SqliteStore(file, clock=clock)
+    await store.open()
+    await store.close()
+    before = file.read_bytes()
+    for path in (file, lock_of(file), shared / "tasks.db-wal"):
+        path.touch()
         path.chmod(0o666)
-    tmp_path.chmod(0o777)
-    for parent in tmp_path.parents[:2]:
-        parent.chmod(0o755)
-    protect(used)
+    (shared / protected).chmod(mode)
 
-    done = subprocess.run(
-        [sys.executable, "-c", OPEN, str(used)],
-        user="nobody",
-        capture_output=True,
-        text=True,
-        cwd="/",
+    done = await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-c", OPEN, str(file)], capture_output=True, text=True
     )
 
     assert done.returncode == 0, done.stderr
-    assert matches(told, done.stdout)
-    tmp_path.chmod(0o755)
-    assert used.read_bytes() == before
+    assert re.search(told, done.stdout)
+    assert told == "opened" or file.read_bytes() == before
 
 
 def lock_of(file: Path) -> Path:
     return file.with_name(file.name + ".lock")
-
-
-def matches(pattern: str, text: str) -> bool:
-    import re
-
-    return re.search(pattern, text) is not None
 
 
 @pytest.mark.parametrize("turns", range(12))

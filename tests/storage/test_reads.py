@@ -18,12 +18,24 @@ from tests.storage.kit import (
     step_row,
 )
 
-READ = {"actors": ["Report"], "suspects_from": 2, "limit": 100}
-DUE = READ | {"now": 100.0, "since_boot": 10.0}
+
+async def claimable(store: Store, **other: Any) -> list[str]:
+    """Ids of the tasks that can be claimed at the instant 100, or as `other` says."""
+    asked: dict[str, Any] = {"actors": ["Report"], "suspects_from": 2, "limit": 100}
+    asked |= {"now": 100.0, "since_boot": 10.0}
+    asked |= other
+    return [row.id for row in await store.claimable("tasks", **asked)]
 
 
-async def queued(store: Store, id: str, **changes: Any) -> Life:
-    life = Life(store, id=id, priority=changes.pop("priority", 0))
+async def suspects(store: Store, **other: Any) -> list[str]:
+    """Ids of the suspects, or as `other` says."""
+    asked: dict[str, Any] = {"actors": ["Report"], "suspects_from": 2, "limit": 100}
+    asked |= other
+    return [row.id for row in await store.suspects("tasks", **asked)]
+
+
+async def queued(store: Store, name: str, **changes: Any) -> Life:
+    life = Life(store, id=name, priority=changes.pop("priority", 0))
     life.actor = changes.pop("actor", "Report")
     life.pool = changes.pop("pool", "tasks")
     await hold(store, life.create(**changes))
@@ -72,11 +84,9 @@ async def test_claimable_tasks_come_by_priority_and_age(store: Store) -> None:
     await queued(store, "suspect", deaths=2)
     await queued(store, "died once", deaths=1)
 
-    rows = await store.claimable("tasks", **DUE)
-
-    assert [row.id for row in rows] == ["urgent", "old", "new", "died once"]
-    assert len(await store.claimable("tasks", **(DUE | {"limit": 2}))) == 2
-    assert await store.claimable("tasks", **(DUE | {"actors": []})) == []
+    assert await claimable(store) == ["urgent", "old", "new", "died once"]
+    assert await claimable(store, limit=2) == ["urgent", "old"]
+    assert await claimable(store, actors=[]) == []
 
 
 @pytest.mark.parametrize(
@@ -96,9 +106,7 @@ async def test_a_task_is_due_by_the_time_since_boot_where_both_are_known(
 ) -> None:
     await queued(store, "a", **due)
 
-    rows = await store.claimable("tasks", **(DUE | {"now": now, "since_boot": since_boot}))
-
-    assert bool(rows) is is_due
+    assert bool(await claimable(store, now=now, since_boot=since_boot)) is is_due
 
 
 async def test_suspects_come_by_their_newest_death_due_or_not(store: Store) -> None:
@@ -109,10 +117,8 @@ async def test_suspects_come_by_their_newest_death_due_or_not(store: Store) -> N
     await queued(store, "elsewhere", deaths=2, death_epoch=9, pool="other")
     await queued(store, "unknown", deaths=2, death_epoch=9, actor="Chat")
 
-    rows = await store.suspects("tasks", **READ)
-
-    assert [row.id for row in rows] == ["newest", "also newest", "older"]
-    assert len(await store.suspects("tasks", **(READ | {"limit": 1}))) == 1
+    assert await suspects(store) == ["newest", "also newest", "older"]
+    assert await suspects(store, limit=1) == ["newest"]
 
 
 async def test_orphans_are_tasks_that_run_under_an_earlier_epoch(store: Store) -> None:
@@ -190,8 +196,10 @@ async def test_others_load_their_newest_snapshot_and_the_appends_before_it(store
     life = Life(store)
     created = life.run()
     first = snapshot_row(life.key, appends=b'{"log":[0]}')
-    await hold(store, type(created)(life.key, life.id, None, life.progress, created.new,
-                                    snapshots=(first,)))
+    await hold(
+        store,
+        type(created)(life.key, life.id, None, life.progress, created.new, snapshots=(first,)),
+    )
     key = life.key
     nested = step_row(key, "0/a/x", above="0/a", seq=1, appends=b'{"log":["part of 0/a"]}')
     await hold(
@@ -227,7 +235,9 @@ async def test_what_does_not_fit_a_page_is_loaded_whole(store: Store) -> None:
 @pytest.mark.parametrize("count", [1000, 0])
 async def test_a_last_page_may_be_full_or_empty(store: Store, count: int) -> None:
     (life,) = await lives(store, 1)
-    steps = tuple(step_row(life.key, f"0/{number}", seq=1, appends=b"{}") for number in range(count))
+    steps = tuple(
+        step_row(life.key, f"0/{number}", seq=1, appends=b"{}") for number in range(count)
+    )
     await hold(store, life.next({"seq": 1}, steps=steps, snapshots=(snapshot_row(life.key, 1),)))
 
     loaded = await store.load(life.key, flow=False)
