@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from pydantic import (
     BaseModel,
+    ConfigDict,
     GetCoreSchemaHandler,
     SerializerFunctionWrapHandler,
     model_serializer,
@@ -19,7 +20,6 @@ from .errors import BadActor, NoRuntime
 from .filling import fill, filling, view_of
 from .log import Log
 from .shared import share_cached_properties
-from .values import CONFIG
 from .written import check_class, check_settings, steps_written
 
 if TYPE_CHECKING:
@@ -69,9 +69,15 @@ class Actor(BaseModel):
 
     __slots__ = ("__everstep__",)
     if TYPE_CHECKING:
-        __everstep__: View
+        __everstep__: ClassVar[View]  # of the instance; so written, it is no field
 
-    model_config = CONFIG
+    # as in values.CONFIG, but written out: type checkers read it here
+    model_config = ConfigDict(
+        extra="forbid",
+        ser_json_inf_nan="strings",
+        ser_json_bytes="base64",
+        val_json_bytes="base64",
+    )
 
     __actor_name__: ClassVar[str] = "Actor"
     __actor_version__: ClassVar[int] = 1

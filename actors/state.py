@@ -22,6 +22,7 @@ __all__ = [
     "Frame",
     "View",
     "adopt",
+    "changed_items",
     "close_view",
     "collect",
     "encoded_state",
@@ -276,6 +277,18 @@ def close_view(actor: Actor) -> None:
     object.__setattr__(actor, "__class__", closed_twin(view.schema.actor))
     for log in view.logs.values():
         log.close(view.anchor)
+
+
+def changed_items(actor: Actor) -> dict[str, list[int]]:
+    """Items of Logs that were changed after they were appended or read: places by field.
+
+    Nobody else sees such a change. Costs the encoding of what was touched.
+    """
+    found = {
+        name: cast("LogView", log.view).changed_items()
+        for name, log in actor.__everstep__.logs.items()
+    }
+    return {name: places for name, places in found.items() if places}
 
 
 def frame_of(actor: Actor) -> Frame:

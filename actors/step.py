@@ -20,12 +20,19 @@ from .errors import BadActor, BadCall
 if TYPE_CHECKING:
     from .retry import Retry
 
-__all__ = ["StepMaker", "class_of", "definition_in", "step", "unwrapped"]
+__all__ = ["KeyFunction", "StepMaker", "class_of", "definition_in", "step", "unwrapped"]
 
 F = TypeVar("F", bound=Callable[..., Coroutine[Any, Any, Any]])
 A = TypeVar("A")
 P = ParamSpec("P")
 R = TypeVar("R")
+KeyFunction = (
+    Callable[[Any], object]
+    | Callable[[Any, Any], object]
+    | Callable[[Any, Any, Any], object]
+    | Callable[[Any, Any, Any, Any], object]
+)
+"""A function of a step's arguments; by number, so that pyright infers a lambda in strict mode."""
 
 
 class StepMaker(Protocol):
@@ -51,7 +58,7 @@ def step(
     retry: Retry | None = None,
     timeout: float | timedelta | None = None,
     heartbeat: float | timedelta | None = None,
-    key: str | Callable[..., object] | None = None,
+    key: str | KeyFunction | None = None,
     checkpoint: Literal["each", "lazy"] = "each",
     thread: bool = False,
 ) -> StepMaker: ...
@@ -62,7 +69,7 @@ def step(
     retry: Retry | None = None,
     timeout: float | timedelta | None = None,
     heartbeat: float | timedelta | None = None,
-    key: str | Callable[..., object] | None = None,
+    key: str | KeyFunction | None = None,
     checkpoint: Literal["each", "lazy"] = "each",
     thread: bool = False,
 ) -> Any:

@@ -26,12 +26,11 @@ from .shapes import Shape, shape_of
 __all__ = ["CONFIG", "DEFAULT_LIMITS", "UNLIMITED", "Limits", "NotDefinedYet", "ValueCodec"]
 
 CONFIG: Final = ConfigDict(
-    extra="forbid",
     ser_json_inf_nan="strings",
     ser_json_bytes="base64",
     val_json_bytes="base64",
 )
-"""How actors and values are written: valid JSON, nothing turned into null, nothing left out."""
+"""How values are written: valid JSON, and nothing turned into null."""
 
 
 @dataclass(frozen=True, slots=True)

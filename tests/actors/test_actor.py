@@ -3,6 +3,7 @@
 import copy
 import gc
 import pickle
+import types
 from functools import cached_property
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -55,7 +56,7 @@ def test_a_name_is_that_of_the_class_or_the_one_given() -> None:
 @pytest.mark.parametrize("keywords", [{"name": ""}, {"name": 3}, {"version": 0}, {"version": True}])
 def test_a_name_or_version_that_is_none_is_refused(keywords: dict[str, Any]) -> None:
     with pytest.raises(BadActor, match="the actor Odd"):
-        type(Actor)("Odd", (Actor,), {"__module__": __name__}, **keywords)
+        types.new_class("Odd", (Actor,), keywords)
 
 
 def test_the_steps_of_a_plan_stand_as_written_bases_first_and_overrides_in_place() -> None:
@@ -129,146 +130,79 @@ def test_a_default_log_is_not_shared() -> None:
     assert list(other.notes) == []
 
 
-# --- what is refused when the class is made ---------------------------------------------------
+# --- what is refused when the class is made ---------------------------------------------
 
 
-def field_named_copy() -> None:
-    class Odd(Actor):
-        copy: str  # type: ignore[assignment]  # that is the point
+def made(base: Any = Actor, **attributes: Any) -> Any:
+    """A class, made as a statement would make it, but without a type checker's help."""
+
+    def body(namespace: dict[str, Any]) -> None:
+        namespace.update(attributes, __module__=__name__)
+
+    return types.new_class("Odd", (base,), {}, body)
 
 
-def field_named_ctx() -> None:
-    class Odd(Actor):
-        ctx: str  # type: ignore[assignment]  # that is the point
+def stepping(name: str) -> Any:
+    async def method(self: Any) -> None: ...
+
+    method.__name__ = name
+    return step(method)
 
 
-def field_named_run() -> None:
-    class Odd(Actor):
-        run: int = 0
+def fields(**annotations: type) -> dict[str, Any]:
+    return {"__annotations__": annotations, **{name: kind() for name, kind in annotations.items()}}
 
 
-def step_named_json() -> None:
-    class Odd(Actor):
-        @step
-        async def json(self) -> None: ...  # type: ignore[override]  # that is the point
-
-
-def step_named_run() -> None:
-    class Odd(Actor):
-        @step
-        async def run(self) -> None: ...
-
-
-def step_over_own_field() -> None:
-    class Odd(Actor):
-        load: int = 0
-
-        @step
-        async def load(self) -> None: ...  # type: ignore[no-redef]  # that is the point
-
-
-def step_over_inherited_field() -> None:
-    class Odd(Report):
-        @step
-        async def topic(self) -> None: ...  # type: ignore[override]  # that is the point
-
-
-def field_over_inherited_step() -> None:
-    class Odd(Report):
-        load: int = 0  # type: ignore[assignment]  # that is the point
-
-
-def method_over_inherited_step() -> None:
-    class Odd(Report):
-        async def load(self) -> None: ...
-
-
-def attribute_over_inherited_step() -> None:
-    class Odd(Report):
-        load: ClassVar[int] = 1  # type: ignore[assignment,misc]  # that is the point
-
-
-def run_that_is_not_async() -> None:
-    class Odd(Actor):
-        def run(self) -> None: ...
-
-
-def static_step() -> None:
-    class Odd(Actor):
-        @staticmethod
-        @step
-        async def load(this: Any) -> None: ...
-
-
-def property_step() -> None:
-    class Odd(Actor):
-        @property
-        @step
-        async def load(self) -> None: ...
-
-
-def step_under_another_name() -> None:
-    class Odd(Actor):
-        @step
-        async def load(self) -> None: ...
-
-        again = load
-
-
-def extra_allowed() -> None:
-    class Odd(Actor):
-        model_config = ConfigDict(extra="allow")
-
-
-def validated_at_assignment() -> None:
-    class Odd(Actor):
-        model_config = ConfigDict(validate_assignment=True)
-
-
-def nan_as_null() -> None:
-    class Odd(Actor):
-        model_config = ConfigDict(ser_json_inf_nan="null")
+def plain(self: Any) -> None: ...
 
 
 class Unknown:
     pass
 
 
-def step_that_returns_what_cannot_be_stored() -> None:
-    class Odd(Actor):
-        @step
-        async def load(self) -> Unknown:
-            return Unknown()
+async def returns_unknown(self: Any) -> Unknown:
+    return Unknown()
 
 
-@pytest.mark.parametrize(
-    ("make", "thing", "remedy"),
-    [
-        (field_named_copy, "the field 'copy' of Odd", "copy_value"),
-        (field_named_ctx, "the field 'ctx' of Odd", "ctx_value"),
-        (field_named_run, "the field 'run' of Odd", "run_value"),
-        (step_named_json, "the step json of Odd", "json_step"),
-        (step_named_run, "the step run of Odd", "run_step"),
-        (step_over_own_field, "the field 'load' of Odd", "load_value"),
-        (step_over_inherited_field, "the step topic of Odd", "topic_step"),
-        (field_over_inherited_step, "the field 'load' of Odd", "load_value"),
-        (method_over_inherited_step, "load of Odd", "@step over it"),
-        (attribute_over_inherited_step, "the field 'load' of Odd", "load_value"),
-        (run_that_is_not_async, "run of Odd", "async def run"),
-        (static_step, "the step load of Odd", "@step alone"),
-        (property_step, "the step load of Odd", "@step alone"),
-        (step_under_another_name, "the step again of Odd", "def again"),
-        (extra_allowed, "the actor Odd", "no extra"),
-        (validated_at_assignment, "the actor Odd", "no validate_assignment"),
-        (nan_as_null, "the actor Odd", "no ser_json_inf_nan"),
-        (step_that_returns_what_cannot_be_stored, "the step load", "annotation"),
-    ],
-)
+REFUSED: list[tuple[Any, dict[str, Any], str, str]] = [
+    (Actor, fields(copy=str), "the field 'copy' of Odd", "copy_value"),
+    (Actor, fields(ctx=str), "the field 'ctx' of Odd", "ctx_value"),
+    (Actor, fields(run=int), "the field 'run' of Odd", "run_value"),
+    (Actor, {"json": stepping("json")}, "the step json of Odd", "json_step"),
+    (Actor, {"run": stepping("run")}, "the step run of Odd", "run_step"),
+    (Actor, fields(load=int) | {"load": stepping("load")}, "the field 'load' of Odd", "load_value"),
+    (Report, {"topic": stepping("topic")}, "the step topic of Odd", "topic_step"),
+    (Report, fields(load=int), "the field 'load' of Odd", "load_value"),
+    (Report, {"load": plain}, "load of Odd", "@step over it"),
+    (Report, {"load": ClassVar}, "load of Odd", "@step over it"),
+    (Actor, {"run": plain}, "run of Odd", "async def run"),
+    (Actor, {"load": staticmethod(stepping("load"))}, "the step load of Odd", "@step alone"),
+    (Actor, {"load": classmethod(stepping("load"))}, "the step load of Odd", "@step alone"),
+    (Actor, {"load": property(stepping("load"))}, "the step load of Odd", "@step alone"),
+    (Actor, {"again": stepping("load")}, "the step again of Odd", "def again"),
+    (Actor, {"model_config": ConfigDict(extra="allow")}, "the actor Odd", "no extra"),
+    (
+        Actor,
+        {"model_config": ConfigDict(validate_assignment=True)},
+        "the actor Odd",
+        "no validate_assignment",
+    ),
+    (
+        Actor,
+        {"model_config": ConfigDict(ser_json_inf_nan="null")},
+        "the actor Odd",
+        "no ser_json_inf_nan",
+    ),
+    (Actor, {"returns_unknown": step(returns_unknown)}, "the step returns_unknown", "annotation"),
+]
+
+
+@pytest.mark.parametrize(("base", "attributes", "thing", "remedy"), REFUSED, ids=str)
 def test_a_class_that_cannot_work_is_refused_when_it_is_made(
-    make: Any, thing: str, remedy: str
+    base: Any, attributes: dict[str, Any], thing: str, remedy: str
 ) -> None:
     with pytest.raises(BadActor) as caught:
-        make()
+        made(base, **attributes)
 
     assert thing in str(caught.value)
     assert remedy in str(caught.value)
@@ -276,10 +210,7 @@ def test_a_class_that_cannot_work_is_refused_when_it_is_made(
 
 def test_a_name_that_is_proposed_is_free() -> None:
     with pytest.raises(BadActor, match="copy_value_"):
-
-        class Odd(Actor):
-            copy_value: int = 0
-            copy: str  # type: ignore[assignment]  # that is the point
+        made(**fields(copy_value=int, copy=str))
 
 
 def test_a_plan_whose_step_needs_arguments_is_refused() -> None:
@@ -308,7 +239,7 @@ def test_a_deleted_field_is_an_error() -> None:
         del report.topic
 
 
-# --- generic actors -------------------------------------------------------------------------------
+# --- generic actors ---------------------------------------------------------------------
 
 
 class Box(Actor, Generic[T]):

@@ -31,10 +31,10 @@ def attached(annotation: Any, *values: Any) -> tuple[Log[Any], LogView]:
 def log(request: pytest.FixtureRequest) -> Log[int]:
     if request.param == "alone":
         return Log([0, 1, 2, 3])
-    log, _ = attached(int, 0, 1)
-    log.extend([2])
-    log.append(3)
-    return log
+    other: Log[int] = attached(int, 0, 1)[0]
+    other.extend([2])
+    other.append(3)
+    return other
 
 
 def test_it_reads_like_a_list(log: Log[int]) -> None:
@@ -64,7 +64,8 @@ def test_it_has_nothing_that_changes_what_is_in_it(log: Log[int]) -> None:
 
 
 def test_a_copy_is_a_log_of_its_own(log: Log[int]) -> None:
-    for copied in (copy.copy(log), copy.deepcopy(log), pickle.loads(pickle.dumps(log))):
+    pickled: Log[int] = pickle.loads(pickle.dumps(log))
+    for copied in (copy.copy(log), copy.deepcopy(log), pickled):
         copied.append(4)
         assert type(copied) is Log
         assert list(copied) == [0, 1, 2, 3, 4]
@@ -98,7 +99,7 @@ def test_pydantic_reads_and_writes_it_as_a_list() -> None:
         adapter.validate_python([{"x": "a"}])
 
 
-# --- attached to the state of a running actor ---------------------------------------------------
+# --- attached to the state of a running actor -------------------------------------------
 
 
 def test_an_item_is_written_when_it_is_appended() -> None:
@@ -163,7 +164,7 @@ def test_immutable_items_are_shared_and_not_decoded_again() -> None:
     assert log[0] is other[0]
 
 
-# --- backings against a plain model ---------------------------------------------------------------
+# --- backings against a plain model -----------------------------------------------------
 
 
 class Model:

@@ -3,6 +3,7 @@
 import copy
 import pickle
 import threading
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -21,8 +22,9 @@ from pydantic import (
     field_validator,
     model_serializer,
 )
+from pydantic_core import PydanticSerializationError
 
-from everstep.actors.actor import Actor
+from everstep.actors.actor import Actor, all_actors
 from everstep.actors.definition import StepDefinition
 from everstep.actors.errors import (
     BadActor,
@@ -110,7 +112,7 @@ def changes_of(view: Actor) -> dict[str, bytes]:
     return collect(view, owner="here").parts()[0]
 
 
-# --- a view is the actor -------------------------------------------------------------------------
+# --- a view is the actor ----------------------------------------------------------------
 
 
 FULL = Report(
@@ -134,24 +136,24 @@ def test_a_view_shows_the_state() -> None:
     assert view.size == 2
 
 
-@pytest.mark.parametrize(
-    "show",
-    [
-        lambda actor: actor.model_dump(),
-        lambda actor: actor.model_dump_json(),
-        lambda actor: actor.model_dump(exclude_unset=True),
-        lambda actor: actor.model_dump(include={"items", "points"}),
-        lambda actor: TypeAdapter(Report).dump_python(actor),
-        lambda actor: TypeAdapter(list[Report]).dump_json([actor]),
-        lambda actor: dict(actor),
-        repr,
-        str,
-        lambda actor: copy.copy(actor).items,
-        lambda actor: copy.deepcopy(actor).__dict__,
-        lambda actor: actor.model_copy(update={"count": 3}).__dict__,
-        lambda actor: actor == FULL and FULL == actor,
-    ],
-)
+SHOWN: list[Callable[[Any], Any]] = [
+    lambda actor: actor.model_dump(),
+    lambda actor: actor.model_dump_json(),
+    lambda actor: actor.model_dump(exclude_unset=True),
+    lambda actor: actor.model_dump(include={"items", "points"}),
+    lambda actor: TypeAdapter(Report).dump_python(actor),
+    lambda actor: TypeAdapter(list[Report]).dump_json([actor]),
+    dict,
+    repr,
+    str,
+    lambda actor: copy.copy(actor).items,
+    lambda actor: copy.deepcopy(actor).__dict__,
+    lambda actor: actor.model_copy(update={"count": 3}).__dict__,
+    lambda actor: actor == FULL and FULL.__eq__(actor),
+]
+
+
+@pytest.mark.parametrize("show", SHOWN)
 def test_what_reads_a_whole_model_reads_a_whole_view(show: Any) -> None:
     assert show(opened(FULL)) == show(FULL.model_validate_json(FULL.model_dump_json()))
 
@@ -195,7 +197,7 @@ def test_an_attribute_that_does_not_exist_is_named() -> None:
         opened().nothing_here = 1
 
 
-# --- changes ----------------------------------------------------------------------------------------
+# --- changes ----------------------------------------------------------------------------
 
 
 def test_a_view_that_was_only_read_has_changed_nothing() -> None:
@@ -337,7 +339,7 @@ def test_aliased_fields_are_two_values() -> None:
     assert above.tree == {"a": [1]}
 
 
-# --- a step and what is above it --------------------------------------------------------------------
+# --- a step and what is above it --------------------------------------------------------
 
 
 def finish(view: Actor, base: Frame, above: Actor, name: str = "load") -> Changes:
@@ -494,7 +496,7 @@ def test_what_a_failed_outer_step_took_from_inner_ones_is_seen_by_nobody() -> No
     assert list(below(run).notes) == ["n", "mine"]
 
 
-# --- replay -----------------------------------------------------------------------------------------
+# --- replay -----------------------------------------------------------------------------
 
 
 def test_recorded_values_replace_what_the_view_has() -> None:
@@ -532,36 +534,35 @@ def test_a_recorded_field_that_the_class_lacks_is_unreadable_and_nothing_is_plac
     assert run.count == 0
 
 
-# --- closed views -----------------------------------------------------------------------------------
+# --- closed views -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "use",
-    [
-        lambda view: view.topic,
-        lambda view: view.items,
-        lambda view: view.size,
-        lambda view: view.load(),
-        lambda view: view.ctx,
-        lambda view: view.model_dump(),
-        lambda view: setattr(view, "count", 1),
-        lambda view: view == FULL,
-        lambda view: FULL == view,
-        lambda view: copy.copy(view),
-        lambda view: dict(view),
-        lambda view: pickle.dumps(view),
-        lambda view: TypeAdapter(Report).dump_json(view),
-    ],
-)
+USES: list[Callable[[Any], Any]] = [
+    lambda view: view.topic,
+    lambda view: view.items,
+    lambda view: view.size,
+    lambda view: view.load(),
+    lambda view: view.ctx,
+    lambda view: view.model_dump(),
+    lambda view: setattr(view, "count", 1),
+    lambda view: view == FULL,
+    FULL.__eq__,
+    copy.copy,
+    dict,
+    pickle.dumps,
+    TypeAdapter(Report).dump_json,
+]
+
+
+@pytest.mark.parametrize("use", USES)
 def test_a_closed_view_refuses_every_use(use: Any) -> None:
     view = opened(FULL)
     view.model_dump()
 
     close_view(view)
 
-    with pytest.raises(Exception, match="task-1") as caught:  # noqa: PT012  (one statement)
+    with pytest.raises((StaleAttempt, PydanticSerializationError), match="task-1"):
         use(view)
-    assert isinstance(caught.value, StaleAttempt) or "StaleAttempt" in str(caught.value)
 
 
 def test_a_closed_view_can_still_be_told_what_it_is() -> None:
@@ -571,9 +572,7 @@ def test_a_closed_view_can_still_be_told_what_it_is() -> None:
     assert isinstance(view, Report)
     assert "Report" in repr(view)
     assert Report in type(view).__mro__
-    assert type(view) not in {
-        actor for actor in __import__("everstep.actors.actor").actors.actor.all_actors()
-    }
+    assert type(view) not in all_actors()
 
 
 def test_what_was_taken_from_a_view_before_it_was_closed_refuses_too() -> None:
@@ -613,7 +612,7 @@ def test_a_view_is_closed_for_other_threads_too() -> None:
     assert len(errors) == 1
 
 
-# --- what belongs to one life ------------------------------------------------------------------------
+# --- what belongs to one life -----------------------------------------------------------
 
 
 class Living(Actor):
@@ -677,7 +676,7 @@ def test_model_post_init_changes_fields_at_the_start_alone() -> None:
     assert not collect(view, owner="run")
 
 
-# --- schema ------------------------------------------------------------------------------------------
+# --- schema -----------------------------------------------------------------------------
 
 
 def test_a_field_that_the_state_lacks_gets_its_default() -> None:
@@ -689,12 +688,12 @@ def test_a_field_that_the_state_lacks_gets_its_default() -> None:
     frame = Schema.of(Own).frame({"a": b"1"})
 
     assert encoded_state(frame) == {"a": b"1", "b": b"[1]", "c": b'"c"'}
-    with pytest.raises(StateUnreadable, match="'a'.*gives it no default"):
+    with pytest.raises(StateUnreadable, match=r"'a'.*gives it no default"):
         Schema.of(Own).frame({})
 
 
 def test_a_field_that_the_class_lacks_is_unreadable() -> None:
-    with pytest.raises(StateUnreadable, match="'gone' of the actor 'Report'.*@upcast"):
+    with pytest.raises(StateUnreadable, match=r"'gone' of the actor 'Report'.*@upcast"):
         Schema.of(Report).frame({"gone": b"1"})
 
 
@@ -756,7 +755,7 @@ class Special(Actor):
 
 
 def test_aliases_and_exclusion_do_not_touch_the_state_and_field_functions_hold() -> None:
-    view = opened(Special(Upper="x", hidden=5, informed=[1]))
+    view = opened(Special.model_validate({"Upper": "x", "hidden": 5, "informed": [1]}))
 
     view.upper += "y"
     view.hidden += 1
@@ -822,7 +821,7 @@ def test_a_field_whose_type_is_nowhere_is_refused() -> None:
         Schema.of(Lost)
 
 
-# --- versions ----------------------------------------------------------------------------------------
+# --- versions ---------------------------------------------------------------------------
 
 
 class Old(Actor, version=3):
@@ -890,7 +889,7 @@ def test_upcasts_that_cannot_be_right_are_refused() -> None:
         Schema.of(Twice)
 
 
-# --- several values in one text ------------------------------------------------------------------------
+# --- several values in one text ---------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar, cast
 from uuid import UUID
 
 import pytest
@@ -18,8 +18,8 @@ from everstep.actors.definition import StepDefinition, function_step
 from everstep.actors.errors import BadActor, BadCall
 from everstep.actors.log import Log
 from everstep.actors.retry import Retry
-from everstep.actors.state import open_view
 from everstep.actors.schema import Schema
+from everstep.actors.state import open_view
 from everstep.actors.step import definition_in, step
 
 
@@ -123,15 +123,18 @@ async def test_a_step_called_on_something_else_than_an_actor_is_refused() -> Non
         async def load(self) -> None: ...
 
     with pytest.raises(BadActor, match=r"class Other\(Actor\)"):
-        Other().load()
+        await Other().load()
 
 
-def wrapping(fn: Callable[..., Any]) -> Callable[..., Any]:
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def wrapping(fn: F) -> F:
     @functools.wraps(fn)
     def inner(*args: Any, **kwargs: Any) -> Any:
         return fn(*args, **kwargs)
 
-    return inner
+    return cast("F", inner)
 
 
 async def test_a_decorated_async_def_is_awaited_and_not_run_in_a_thread() -> None:
@@ -145,78 +148,45 @@ async def test_a_decorated_async_def_is_awaited_and_not_run_in_a_thread() -> Non
     assert await Wrapped().load() == 5
 
 
-# --- what is refused where it is written ----------------------------------------------------------
+# --- what is refused where it is written ------------------------------------------------
 
 
-def lambda_without_parameters() -> None:
-    step(lambda: 1)  # type: ignore[arg-type,misc]  # that is the point
+decorate: Any = step
 
 
-def on_a_class() -> None:
-    step(int)  # type: ignore[call-overload]  # that is the point
+async def no_self() -> None: ...
 
 
-def on_a_partial() -> None:
-    step(functools.partial(print))  # type: ignore[arg-type]  # that is the point
+async def no_self_but_more(*, url: str) -> None: ...
 
 
-def on_a_classmethod() -> None:
-    class Odd(Actor):
-        @step  # type: ignore[arg-type]  # that is the point
-        @classmethod
-        def load(cls) -> None: ...
+async def a_step(self: Any, url: str) -> None: ...
 
 
-def on_a_staticmethod() -> None:
-    class Odd(Actor):
-        @step
-        @staticmethod
-        def load(x: int) -> None: ...
-
-
-def on_an_async_generator() -> None:
-    class Odd(Actor):
-        @step
-        async def load(self) -> AsyncIterator[int]:
-            yield 1
-
-
-def twice() -> None:
-    class Odd(Actor):
-        @step
-        @step
-        async def load(self) -> None: ...
-
-
-def async_in_a_thread() -> None:
-    class Odd(Actor):
-        @step(thread=True)
-        async def load(self) -> None: ...
-
-
-def key_of_no_parameter() -> None:
-    class Odd(Actor):
-        @step(key="uri")
-        async def load(self, url: str) -> None: ...
+async def a_generator(self: Any) -> AsyncIterator[int]:
+    yield 1
 
 
 @pytest.mark.parametrize(
-    ("write", "why"),
+    ("target", "options", "why"),
     [
-        (lambda_without_parameters, "it has no self"),
-        (on_a_class, "it is no function"),
-        (on_a_partial, "it is no function"),
-        (on_a_classmethod, "a classmethod has no actor"),
-        (on_a_staticmethod, "a staticmethod has no actor"),
-        (on_an_async_generator, "a generator has no one result"),
-        (twice, "decorated twice"),
-        (async_in_a_thread, "does not run in a thread"),
-        (key_of_no_parameter, 'it has: url); write key="url"'),
+        (no_self, {}, "it has no self"),
+        (no_self_but_more, {}, "it has no self"),
+        (int, {}, "it is no function"),
+        (functools.partial(print), {}, "it is no function"),
+        (classmethod(a_step), {}, "a classmethod has no actor"),
+        (staticmethod(a_step), {}, "a staticmethod has no actor"),
+        (a_generator, {}, "a generator has no one result"),
+        (step(a_step), {}, "decorated twice"),
+        (a_step, {"thread": True}, "does not run in a thread"),
+        (a_step, {"key": "uri"}, 'it has: url); write key="url"'),
     ],
 )
-def test_a_step_that_cannot_work_is_refused_where_it_is_written(write: Any, why: str) -> None:
+def test_a_step_that_cannot_work_is_refused_where_it_is_written(
+    target: Any, options: dict[str, Any], why: str
+) -> None:
     with pytest.raises(BadActor) as caught:
-        write()
+        decorate(**options)(target)
 
     assert why in str(caught.value)
 
@@ -245,7 +215,7 @@ def test_an_option_that_cannot_work_is_refused_where_it_is_written(options: Any)
         step(**options)
 
 
-# --- outputs --------------------------------------------------------------------------------------
+# --- outputs ----------------------------------------------------------------------------
 
 
 def test_the_output_may_be_a_class_that_is_defined_later() -> None:
@@ -292,7 +262,7 @@ def test_a_missing_annotation_is_plain_json() -> None:
     assert output.decode(output.encode({"a": [1]}, "x")) == {"a": [1]}
 
 
-# --- keys -----------------------------------------------------------------------------------------
+# --- keys -------------------------------------------------------------------------------
 
 
 class Kind(Enum):
@@ -343,7 +313,7 @@ def test_a_key_that_tells_nothing_apart_is_refused(value: Any) -> None:
         definition(Report.keyed).key_of(None, (value,), {})
 
 
-# --- functions as steps ----------------------------------------------------------------------------
+# --- functions as steps -----------------------------------------------------------------
 
 
 async def fetch(url: str, times: int = 1) -> list[str]:
