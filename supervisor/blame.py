@@ -7,9 +7,7 @@ from dataclasses import asdict, dataclass
 from pydantic import TypeAdapter
 
 from ..actors.exits import Crashed
-from ..actors.failures import Failure, read_failure
-from ..actors.incarnation import Incarnation
-from ..storage.records import StepRow
+from ..actors.failures import Failure, StepFailed, read_failure
 
 __all__ = ["Blame", "blame_of", "read_blame"]
 
@@ -44,15 +42,8 @@ def read_blame(data: bytes) -> Blame:
     )
 
 
-def blame_of(life: Incarnation, ended: Crashed) -> Blame:
+def blame_of(ended: Crashed) -> Blame:
     """Look behind a StepFailed that left `run`: at the step, and what its last attempt raised."""
-    if not ended.failure.kind.endswith(".StepFailed"):
+    if ended.step is None or not ended.failure.is_a(StepFailed):
         return Blame(ended.failure)
-    rows = [life.journal.recollection.get(reset.identity) for reset in ended.forget]
-    failed = [row for row in rows if row is not None and row.error is not None]
-    named = [row for row in failed if f"step {row.name} " in ended.failure.message] or failed
-    return _of_step(named[0]) if named else Blame(ended.failure)
-
-
-def _of_step(row: StepRow) -> Blame:
-    return Blame(read_failure(row.error or b"null"), row.identity, row.attempts)
+    return Blame(ended.step.failure, ended.step.identity, ended.step.attempts)

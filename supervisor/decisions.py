@@ -196,7 +196,7 @@ def _delay(restart: Restart, crashes: int, chance: Chance) -> float:
 
 
 def _facts(failure: Failure) -> dict[str, Any]:
-    return {"type": failure.kind, "message": failure.message}
+    return {"error": str(failure)[:500]}
 
 
 def _who(progress: Progress, by: str | None, why: str | None) -> dict[str, Any]:

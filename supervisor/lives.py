@@ -165,14 +165,13 @@ class Lives:
     def _decide(self, life: Life, ended: Exit) -> tuple[Decision, Resets]:
         progress = life.ledger.progress
         if isinstance(ended, Crashed):
-            return self._after_crash(life, progress, ended), ended.forget
+            return self._after_crash(progress, ended), ended.forget
         if isinstance(ended, Halted):
             return after_halt(progress, ended), ()
         return after_release(progress, ended if isinstance(ended, Released) else Released()), ()
 
-    def _after_crash(self, life: Life, progress: Progress, ended: Crashed) -> Decision:
-        blame = None if life.incarnation is None else blame_of(life.incarnation, ended)
-        error = ended.failure.encoded() if blame is None else blame.encoded()
+    def _after_crash(self, progress: Progress, ended: Crashed) -> Decision:
+        error = blame_of(ended).encoded()
         now, chance = self._environment.clock.now(), self._environment.chance
         try:
             return after_crash(progress, ended, self._restart, now=now, chance=chance, error=error)

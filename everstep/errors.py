@@ -1,0 +1,89 @@
+"""Errors that a handle or the runtime raises, for those who wait for a task."""
+
+from __future__ import annotations
+
+from .storage.errors import EverstepError
+
+__all__ = ["RuntimeClosed", "TaskCancelled", "TaskFailed", "TaskPaused"]
+
+
+class TaskFailed(EverstepError):
+    """The task was given up. Carries the facts of the error that was the reason.
+
+    `error` is the qualified name of the original exception's class, `traceback` its text.
+    """
+
+    def __init__(
+        self,
+        task_id: str,
+        *,
+        reason: str,
+        step: str | None,
+        attempts: int,
+        error: str,
+        message: str,
+        traceback: str,
+    ) -> None:
+        self.task_id = task_id
+        self.reason = reason
+        self.step = step
+        self.attempts = attempts
+        self.error = error
+        self.message = message
+        self.traceback = traceback
+        where = f" in step {step}, tried {attempts} times" if step else ""
+        super().__init__(
+            f"the task {task_id!r} failed ({reason}){where}: {error}: {message}; "
+            f"mend the cause, then: await runtime.task({task_id!r}).resume()"
+        )
+
+
+class TaskPaused(EverstepError):
+    """The task waits for a person. `result(through_pause=True)` waits on instead."""
+
+    def __init__(
+        self,
+        task_id: str,
+        *,
+        reason: str,
+        step: str | None,
+        attempts: int,
+        error: str | None,
+        message: str,
+        traceback: str,
+    ) -> None:
+        self.task_id = task_id
+        self.reason = reason
+        self.step = step
+        self.attempts = attempts
+        self.error = error
+        self.message = message
+        self.traceback = traceback
+        what = f": {error}: {message}" if error else ""
+        super().__init__(
+            f"the task {task_id!r} is paused ({reason}){what}; "
+            f"to go on: await runtime.task({task_id!r}).resume()"
+        )
+
+
+class TaskCancelled(EverstepError):
+    """The task was cancelled by an operator."""
+
+    def __init__(self, task_id: str) -> None:
+        self.task_id = task_id
+        super().__init__(
+            f"the task {task_id!r} was cancelled; who did it is in its events; "
+            f"to let it go on: await runtime.task({task_id!r}).resume()"
+        )
+
+
+class RuntimeClosed(EverstepError):
+    """The runtime was used before it was entered, after it was left, or on another event loop."""
+
+    def __init__(self, path: str, why: str) -> None:
+        self.path = path
+        self.why = why
+        super().__init__(
+            f"the runtime of {path} cannot be used: {why}; "
+            "use it inside `async with Runtime(…) as runtime:`, on the loop that entered it"
+        )

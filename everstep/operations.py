@@ -1,0 +1,211 @@
+"""What an operator does to a task: each is one commit, with an event that says who and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .actors.effects import Done, NotDone
+from .actors.errors import BadCall
+from .actors.ledger import Ledger
+from .actors.values import ValueCodec
+from .session import Session
+from .storage.errors import Refused, StaleIncarnation
+from .storage.records import (
+    ENDED,
+    EffectRow,
+    EffectState,
+    Progress,
+    Status,
+    StepReset,
+    TaskRow,
+)
+from .supervisor.applying import apply
+from .supervisor.decisions import Decision, Told, at_cancel, at_resume, at_settle
+from .supervisor.life import Life
+
+__all__ = ["cancel", "resume", "settle"]
+
+_TRIES = 20
+"""How often a task may move on between reading it and writing to it."""
+_RESUMED = frozenset({Status.PAUSED, Status.FAILED, Status.CANCELLED})
+
+
+async def cancel(session: Session, task_id: str, by: str | None, why: str | None) -> bool:
+    """End the task as cancelled, then cut what runs of it. False where it had ended before."""
+
+    def decide(progress: Progress) -> Decision:
+        return at_cancel(progress, by=by, why=why)
+
+    for tries in range(_TRIES, 0, -1):
+        row = await session.row(task_id)
+        if row.progress.status in ENDED:
+            return False
+        try:
+            life = session.pool.life(row.key)
+            if life is None:
+                await _written(session, row, decide(row.progress))
+                return True
+            if await session.pool.end(life, decide):
+                return True
+        except Refused:
+            if tries == 1:
+                raise
+    raise _restless(task_id)
+
+
+async def resume(session: Session, task_id: str, by: str | None, why: str | None) -> bool:
+    """Queue a paused, failed or cancelled task with fresh budgets. False where it goes on already.
+
+    Raises BadCall for a task that has succeeded.
+    """
+    for tries in range(_TRIES, 0, -1):
+        row = await session.row(task_id)
+        status = row.progress.status
+        if status is Status.SUCCEEDED:
+            instead = "start(…) with a new id, to do it again"
+            raise BadCall("task", task_id, "has succeeded and cannot be resumed", instead)
+        if status not in _RESUMED:
+            return False
+        resets = await _fresh_budgets(session, row)
+        try:
+            await _written(session, row, at_resume(row.progress, by=by, why=why), resets)
+        except Refused:
+            if tries == 1:
+                raise
+        else:
+            session.pool.queued()
+            return True
+    raise _restless(task_id)
+
+
+async def _fresh_budgets(session: Session, row: TaskRow) -> list[StepReset]:
+    """Resets for the steps of the present chapter that have no outcome."""
+    resets: list[StepReset] = []
+    after, progress = 0, row.progress
+    while page := await session.store.steps(row.key, after=after):
+        after = page[-1][0]
+        resets += [
+            StepReset(row.key, step.identity, progress.deaths_total)
+            for _, step in page
+            if step.outcome is None and step.chapter == progress.chapter
+        ]
+    return resets
+
+
+async def _written(
+    session: Session, row: TaskRow, decision: Decision, resets: Sequence[StepReset] = ()
+) -> None:
+    """Write a decision over a task that no life holds here. Raises Refused where it has moved."""
+    ledger = Ledger(session.environment, row)
+    apply(ledger, decision, resets)
+    await ledger.durable()
+
+
+async def settle(
+    session: Session,
+    task_id: str,
+    key: str,
+    outcome: Done[Any] | NotDone,
+    *,
+    step: str | None,
+    by: str | None,
+    why: str | None,
+) -> None:
+    """Decide an unknown effect; a task that was paused for it goes on.
+
+    Raises BadCall where there is no such effect, more than one, or one that is not unknown.
+    """
+    _check_outcome(outcome)
+    for tries in range(_TRIES, 0, -1):
+        row = await session.row(task_id)
+        effect = _unknown(session, await session.store.effects(row.key), key, step)
+        decided = _decided(session, effect, outcome, by)
+        told = Told("effect_settled", _said(decided, by, why))
+        try:
+            life = session.pool.life(row.key)
+            if life is None:
+                await _settled(session, row, decided, told)
+                return
+            if await _settled_alive(life, decided, told):
+                return
+        except Refused:
+            if tries == 1:
+                raise
+    raise _restless(task_id)
+
+
+async def _settled(session: Session, row: TaskRow, effect: EffectRow, told: Told) -> None:
+    ledger = Ledger(session.environment, row)
+    ledger.effect(effect, len(effect.value or b""))
+    apply(ledger, at_settle(row.progress, told))
+    await ledger.durable()
+    if ledger.status is Status.QUEUED:
+        session.pool.queued()
+
+
+async def _settled_alive(life: Life, effect: EffectRow, told: Told) -> bool:
+    """Through the ledger of a life that is under way; False where that is just ending."""
+    if life.ended is not None or life.incarnation is None:
+        await life.over
+        return False
+    life.incarnation.effects[effect.operation] = effect
+    life.ledger.effect(effect, len(effect.value or b""))
+    life.ledger.event(told.kind, step=effect.step or None, data=told.data)
+    await life.ledger.durable()
+    return True
+
+
+def _unknown(session: Session, effects: list[EffectRow], key: str, step: str | None) -> EffectRow:
+    """The one unknown effect that is meant."""
+    found = [row for row in effects if row.key == key and step in (None, row.step)]
+    open_ones = [row for row in found if row.state is EffectState.INTENT]
+    if not open_ones:
+        why = "is decided already" if found else "is no effect of this task"
+        raise BadCall("key", key, why, "one that task.effects() shows as unknown")
+    if len(open_ones) > 1:
+        names = ", ".join(repr(row.step) for row in open_ones)
+        raise BadCall(
+            "key", key, f"is used by several steps: {names}", f"step={open_ones[0].step!r}"
+        )
+    if open_ones[0].operation in session.environment.effects_running:
+        raise BadCall("key", key, "is an effect whose call still runs here", "it when it has ended")
+    return open_ones[0]
+
+
+def _decided(
+    session: Session, effect: EffectRow, outcome: Done[Any] | NotDone, by: str | None
+) -> EffectRow:
+    value: bytes | None = None
+    if isinstance(outcome, Done):
+        codec = ValueCodec.of(type(outcome.value))
+        where = f"the value of the effect {effect.key}"
+        value = codec.encode(outcome.value, where, session.environment.limits)
+    return effect._replace(
+        state=EffectState.NOT_DONE if value is None else EffectState.RECEIPT,
+        value=value,
+        error=effect.error if value is None else None,
+        decided_by=by or "operator",
+        ended_at=session.clock.now(),
+    )
+
+
+def _said(effect: EffectRow, by: str | None, why: str | None) -> dict[str, Any]:
+    happened = effect.state is EffectState.RECEIPT
+    said = {
+        "key": effect.key,
+        "operation": effect.operation,
+        "done": happened,
+        "by": by,
+        "why": why,
+    }
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def _check_outcome(outcome: object) -> None:
+    if not isinstance(outcome, (Done, NotDone)):
+        raise BadCall("outcome", outcome, "says neither", "Done(value) or NotDone()")
+
+
+def _restless(task_id: str) -> Refused:
+    return StaleIncarnation(task_id, f"it moved on {_TRIES} times while it was written to")

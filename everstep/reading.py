@@ -1,0 +1,251 @@
+"""What the store tells of a task, as frozen records for people and programs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal, cast
+
+from .actors.actor import Actor, steps_of
+from .actors.failures import Failure, read_failure
+from .actors.values import ValueCodec
+from .errors import TaskFailed, TaskPaused
+from .storage.records import EffectRow, EffectState, EventRow, Outcome, Status, StepRow, TaskRow
+from .supervisor.blame import Blame, read_blame
+
+__all__ = [
+    "EffectRecord",
+    "Event",
+    "StepRecord",
+    "TaskInfo",
+    "effect_record",
+    "event_of",
+    "failed",
+    "info_of",
+    "paused",
+    "step_record",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskInfo:
+    """Where a task is. All instants are aware, in UTC."""
+
+    id: str
+    actor: str
+    status: Status
+    reason: str | None
+    """Why it is paused, failed or cancelled, in one word."""
+    generation: int
+    incarnation: int
+    crashes: int
+    """Crashes since it last got on."""
+    deaths: int
+    """Deaths of a process that count against it."""
+    priority: int
+    lane: str | None
+    pool: str
+    created_at: datetime
+    updated_at: datetime
+    due_at: datetime | None
+    """Before this instant it is not started, or no step of it is tried, again."""
+    steps_running: tuple[str, ...]
+    """Identities of the steps that execute here just now."""
+    error: Failure | None
+    """The newest crash, or why it was given up or paused."""
+    unknown_here: bool
+    """No class of this runtime has the actor's name, so the task waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One row of a task's log. Numbers have no gaps."""
+
+    number: int
+    at: datetime
+    kind: str
+    step: str | None
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """What is known of one step."""
+
+    name: str
+    key: str
+    identity: str
+    arguments: str
+    """In short, for people."""
+    outcome: Outcome | None
+    output: Any
+    error: Failure | None
+    """The newest failure."""
+    attempts: int
+    """Used up of the present budget."""
+    executions: int
+    """Since the step first began."""
+    running: bool
+    started_at: datetime
+    ended_at: datetime | None
+    next_attempt_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class EffectRecord:
+    """A side effect: `unknown` is one that may have happened and of which no call runs here."""
+
+    key: str
+    step: str
+    """Identity of the step that used it; empty for `run`."""
+    operation_id: str
+    state: Literal["running", "unknown", "done", "not_done"]
+    value: Any
+    error: Failure | None
+    decided_by: str | None
+    arguments: str
+    started_at: datetime
+    ended_at: datetime | None
+
+
+def info_of(row: TaskRow, *, steps_running: tuple[str, ...], known: bool) -> TaskInfo:
+    """The present state of a task's row."""
+    progress = row.progress
+    return TaskInfo(
+        id=row.id,
+        actor=row.actor,
+        status=progress.status,
+        reason=progress.reason,
+        generation=progress.generation,
+        incarnation=progress.incarnation,
+        crashes=progress.crashes,
+        deaths=progress.deaths,
+        priority=row.priority,
+        lane=row.lane,
+        pool=row.pool,
+        created_at=_instant(row.created_at),
+        updated_at=_instant(progress.updated_at),
+        due_at=_maybe(progress.due_at),
+        steps_running=steps_running,
+        error=None if progress.error is None else read_failure(progress.error),
+        unknown_here=not known,
+    )
+
+
+def event_of(row: EventRow) -> Event:
+    """An event, with its data as plain Python."""
+    return Event(
+        number=row.seq,
+        at=_instant(row.at),
+        kind=row.kind,
+        step=row.step,
+        data={} if row.data is None else _object(json.loads(row.data)),
+    )
+
+
+def _object(data: Any) -> dict[str, Any]:
+    """What an event carries: ours are objects, and what a user emitted may be any JSON."""
+    if data is None:
+        return {}
+    return cast("dict[str, Any]", data) if isinstance(data, dict) else {"value": data}
+
+
+def step_record(row: StepRow, actor: type[Actor] | None) -> StepRecord:
+    """A step's row; its output decoded where the class is known and still reads it."""
+    return StepRecord(
+        name=row.name,
+        key=row.key,
+        identity=row.identity,
+        arguments=row.preview,
+        outcome=row.outcome,
+        output=None if row.output is None else _output(row, actor),
+        error=None if row.error is None else read_failure(row.error),
+        attempts=row.attempts,
+        executions=row.serial,
+        running=bool(row.open),
+        started_at=_instant(row.first_at),
+        ended_at=_maybe(row.ended_at),
+        next_attempt_at=_maybe(row.due_at) if row.outcome is None else None,
+    )
+
+
+def _output(row: StepRow, actor: type[Actor] | None) -> Any:
+    codec = None if actor is None else _codec(actor, row.name)
+    data = row.output or b"null"
+    if codec is not None:
+        try:
+            return codec.decode(data)
+        except ValueError:
+            pass  # the class has changed since: what is stored is shown as it is
+    return json.loads(data)
+
+
+def _codec(actor: type[Actor], step: str) -> ValueCodec | None:
+    definition = steps_of(actor).get(step)
+    return None if definition is None else definition.of(actor).output
+
+
+def effect_record(row: EffectRow, *, running: bool) -> EffectRecord:
+    """An effect's row, its value as plain JSON."""
+    state: Literal["running", "unknown", "done", "not_done"]
+    if row.state is EffectState.RECEIPT:
+        state = "done"
+    elif row.state is EffectState.NOT_DONE:
+        state = "not_done"
+    else:
+        state = "running" if running else "unknown"
+    return EffectRecord(
+        key=row.key,
+        step=row.step,
+        operation_id=row.operation,
+        state=state,
+        value=None if row.value is None else json.loads(row.value),
+        error=None if row.error is None else read_failure(row.error),
+        decided_by=row.decided_by,
+        arguments=row.preview,
+        started_at=_instant(row.started_at),
+        ended_at=_maybe(row.ended_at),
+    )
+
+
+def failed(row: TaskRow) -> TaskFailed:
+    """The error of a task that was given up."""
+    blame = _blame(row)
+    failure = blame.failure
+    return TaskFailed(
+        row.id,
+        reason=row.progress.reason or "failed",
+        step=blame.step,
+        attempts=blame.attempts or row.progress.crashes,
+        error=failure.kind,
+        message=failure.message,
+        traceback=failure.traceback,
+    )
+
+
+def paused(row: TaskRow) -> TaskPaused:
+    """The error of a task that waits for a person."""
+    blame = None if row.progress.error is None else _blame(row)
+    return TaskPaused(
+        row.id,
+        reason=row.progress.reason or "paused",
+        step=None if blame is None else blame.step,
+        attempts=0 if blame is None else blame.attempts,
+        error=None if blame is None else blame.failure.kind,
+        message="" if blame is None else blame.failure.message,
+        traceback="" if blame is None else blame.failure.traceback,
+    )
+
+
+def _blame(row: TaskRow) -> Blame:
+    unknown = Blame(Failure("unknown", "nothing was recorded"))
+    return unknown if row.progress.error is None else read_blame(row.progress.error)
+
+
+def _instant(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def _maybe(seconds: float | None) -> datetime | None:
+    return None if seconds is None else _instant(seconds)

@@ -1,0 +1,368 @@
+"""`Runtime`: opens a store, recovers, runs tasks, and hands out their handles."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import random
+from collections.abc import Callable, Collection, Coroutine, Iterable
+from types import TracebackType
+from typing import Any, Protocol, Self, TypeVar, overload
+
+from .actors.actor import Actor, actor_name
+from .actors.ctx import Ctx
+from .actors.environment import Environment
+from .actors.errors import BadCall
+from .actors.ledger import Ledger
+from .actors.threads import Threads
+from .actors.values import Limits
+from .errors import RuntimeClosed
+from .following import Commits
+from .reading import TaskInfo, info_of
+from .session import Session
+from .starting import Order, check_actor, check_id, create, new_id, new_seed
+from .stopping import see_through
+from .storage.clock import Clock, SystemClock
+from .storage.interface import Store
+from .storage.memory import MemoryStore
+from .storage.records import Status
+from .storage.sqlite import Durability, SqliteStore
+from .supervisor.catalogue import Catalogue
+from .supervisor.pool import RunningPool
+from .supervisor.pool_spec import Pool
+from .supervisor.waiting import all_done
+from .task import Task
+
+__all__ = ["Flow", "Runtime"]
+
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+_LOG = logging.getLogger("everstep")
+_CLEANUP = 5.0
+_CLOSING = 10.0
+"""Seconds in which the store must have closed."""
+
+
+class Flow(Protocol[R_co]):
+    """An actor with a `run`: what that returns is the task's result."""
+
+    @property
+    def ctx(self) -> Ctx: ...
+
+    def run(self) -> Coroutine[Any, Any, R_co]: ...
+
+
+class Runtime:
+    """Runs durable tasks while it is entered; their store is `path`, or ":memory:".
+
+    - `actors`: the classes it may run; by default all that exist when it looks.
+    - `tree`: the pool that runs the tasks.
+    - `durability`: "full" survives a power cut, "normal" the death of the process.
+    - `wait`: seconds to wait for a file that another process owns.
+    - `grace`: seconds that running steps get to reach their checkpoint when it is left.
+    - `store_patience`: seconds the store may be unable to commit before the runtime stops.
+    - `clock`, `chance`, `store`: what a test injects.
+
+    Leaving it starts nothing new, waits `grace` for the steps that run, cuts and gives back what
+    is left, and closes the store last; cancelled meanwhile it still does all of that, the second
+    time without the grace. If the store fails, the body is cancelled and the failure raised.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        actors: Iterable[type[Actor]] | None = None,
+        tree: Pool | None = None,
+        durability: Durability = "full",
+        wait: float = 0,
+        grace: float = 10,
+        store_patience: float = 60,
+        allow_network_fs: bool = False,
+        limits: Limits | None = None,
+        debug: bool = False,
+        clock: Clock | None = None,
+        chance: Callable[[], float] | None = None,
+        store: Store | None = None,
+    ) -> None:
+        self.path = os.fspath(path)
+        self.grace = _seconds("grace", grace)
+        self._actors = None if actors is None else list(actors)
+        self._spec = tree or Pool()
+        self._limits = limits or Limits()
+        self._debug = debug
+        self._clock: Clock = clock or SystemClock()
+        self._chance = chance
+        self._store: Store = store or _store_of(
+            self.path,
+            clock=self._clock,
+            durability=durability,
+            wait=_seconds("wait", wait),
+            store_patience=_seconds("store_patience", store_patience),
+            allow_network_fs=allow_network_fs,
+        )
+        self._session: Session | None = None
+        self._owner: asyncio.Task[Any] | None = None
+        self._failure: Exception | None = None
+        self._interrupted = False
+
+    def __repr__(self) -> str:
+        state = repr(self._session.pool) if self._session else "closed"
+        return f"<Runtime {self.path}: {state}>"
+
+    # --- entering and leaving -------------------------------------------------------------------
+
+    async def __aenter__(self) -> Self:
+        if self._session is not None:
+            raise RuntimeClosed(self.path, "it is entered already; make a second Runtime")
+        await self._store.open()
+        self._failure, self._interrupted = None, False
+        self._owner = asyncio.current_task()
+        self._session = self._opened()
+        self._session.pool.start()
+        return self
+
+    def _opened(self) -> Session:
+        environment = Environment(
+            store=self._store,
+            clock=self._clock,
+            chance=self._chance or random.random,
+            threads=Threads(),
+            limits=self._limits,
+            debug=self._debug,
+            cleanup=_CLEANUP,
+            grace=self.grace,
+        )
+        catalogue = Catalogue(self._actors)
+        session = Session(
+            path=self.path,
+            environment=environment,
+            catalogue=catalogue,
+            commits=Commits(),
+            pool=RunningPool(self._spec, environment, catalogue, on_failure=self._fail),
+            loop=asyncio.get_running_loop(),
+        )
+
+        def committed(ledger: Ledger) -> None:
+            session.pool.committed(ledger)
+            session.commits.told(ledger)
+
+        environment.on_commit = committed
+        return session
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        session, self._session = self._open(), None
+        asked = int(isinstance(error, (asyncio.CancelledError, KeyboardInterrupt, SystemExit)))
+        asked -= self._interrupted
+
+        async def stop(hurried: bool) -> None:
+            await self._stop(session, hurried)
+
+        cancelled = await see_through(stop, asked)
+        failure, self._failure = self._failure, None
+        if failure is not None and self._owns(error):
+            raise failure
+        if cancelled is not None:
+            raise cancelled
+
+    def _owns(self, error: BaseException | None) -> bool:
+        """Whether the store's failure is what ended the body, so that it is to be raised."""
+        if error is None:
+            return True
+        if not self._interrupted or not isinstance(error, asyncio.CancelledError):
+            return False
+        owner = self._owner
+        return owner is None or owner.uncancel() == 0
+
+    async def _stop(self, session: Session, hurried: bool) -> None:
+        """All stages of the stop, each bounded. Cancelled, it may be run again."""
+        session.closed = "it was left"
+        if self._failure is not None:
+            session.closed = f"its store failed: {self._failure}"
+        grace, cleanup = (0.0, 0.1) if hurried or self._failure else (self.grace, _CLEANUP)
+        await session.pool.stop(grace, cleanup)
+        session.commits.close(RuntimeClosed(self.path, session.closed))
+        session.environment.threads.close()
+        closing = asyncio.ensure_future(self._store.close())
+        if not await all_done(self._clock, [closing], _CLOSING):
+            _LOG.error("late when the runtime stopped: the store %s is still closing", self.path)
+            return
+        closing.result()
+
+    def _fail(self, error: Exception) -> None:
+        """The store has failed, or we have: stop in order, and let the body know."""
+        self._failure = error
+        _LOG.critical("the runtime of %s stops: %s", self.path, error, exc_info=error)
+        session = self._session
+        if session is None:
+            return
+        session.closed = f"it has failed: {error}"
+        session.commits.close(RuntimeClosed(self.path, session.closed))
+        owner = self._owner
+        if owner is not None and not owner.done():
+            self._interrupted = True
+            owner.cancel()
+
+    # --- tasks ----------------------------------------------------------------------------------
+
+    @overload
+    async def start(
+        self,
+        actor: Flow[R],
+        *,
+        id: str | None = None,
+        priority: int = 0,
+        lane: str | None = None,
+        pool: str | None = None,
+    ) -> Task[R]: ...
+    @overload
+    async def start(
+        self,
+        actor: Actor,
+        *,
+        id: str | None = None,
+        priority: int = 0,
+        lane: str | None = None,
+        pool: str | None = None,
+    ) -> Task[Any]: ...
+    async def start(
+        self,
+        actor: object,
+        *,
+        id: str | None = None,  # noqa: A002  the word of the design, and of every task store
+        priority: int = 0,
+        lane: str | None = None,
+        pool: str | None = None,
+    ) -> Task[Any]:
+        """Make a task durable and let it run. When this returns, it is in the store.
+
+        An `id` that exists returns the same task, if actor and the fields that were set are
+        equal. Tasks of a higher `priority` are started first. Cancelled, the task may be started.
+
+        Raises:
+            TaskExists: the id has another actor, or other fields.
+            BadCall, BadActor: this cannot be started; nothing was written.
+            NotSerializable, PayloadTooLarge: a field cannot be stored; nothing was written.
+        """
+        session = self._open()
+        session.check()
+        checked = check_actor(actor)
+        task_id = new_id(self._clock.now()) if id is None else check_id(id)
+        order = Order(
+            actor=checked,
+            task_id=task_id,
+            pool=self._pool_name(pool),
+            priority=_priority(priority),
+            lane=_lane(lane),
+            seed=new_seed(task_id, self._chance),
+        )
+        session.catalogue.tell(type(checked))
+        await create(session, order)
+        return Task(self._open, task_id)
+
+    @overload
+    def task(self, task_id: str, /) -> Task[Any]: ...
+    @overload
+    def task(self, task_id: str, actor: type[Flow[R]], /) -> Task[R]: ...
+    @overload
+    def task(self, task_id: str, actor: type[Actor], /) -> Task[Any]: ...
+    def task(self, task_id: str, actor: type[Any] | None = None, /) -> Task[Any]:
+        """The handle of a task, which is not looked for until it is used.
+
+        `actor` types the result, and makes its class known.
+        """
+        if actor is not None:
+            self._open().catalogue.tell(actor)
+        return Task(self._open, check_id(task_id))
+
+    async def tasks(
+        self,
+        *,
+        status: Status | Collection[Status] | None = None,
+        actor: str | type[Actor] | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> list[TaskInfo]:
+        """Tasks in the order in which they were started, at most `limit`.
+
+        `after` is the id of the last one seen, for the next page. Raises TaskNotFound for it.
+        """
+        session = self._open()
+        session.check()
+        key = 0 if after is None else (await session.row(after)).key
+        rows = await session.store.tasks(
+            statuses=_statuses(status), actors=_names(actor), after=key, limit=limit
+        )
+        known = session.catalogue.known()
+        infos: list[TaskInfo] = []
+        for row in rows:
+            life = session.pool.life(row.key)
+            running = () if life is None else life.steps_running
+            infos.append(info_of(row, steps_running=running, known=row.actor in known))
+        return infos
+
+    def _open(self) -> Session:
+        if self._session is None:
+            raise RuntimeClosed(self.path, "it is not entered")
+        return self._session
+
+    def _pool_name(self, pool: str | None) -> str:
+        if pool is not None and pool != self._spec.name:
+            raise BadCall("pool", pool, "is no pool of this runtime", f"pool={self._spec.name!r}")
+        return self._spec.name
+
+
+def _store_of(
+    path: str,
+    *,
+    clock: Clock,
+    durability: Durability,
+    wait: float,
+    store_patience: float,
+    allow_network_fs: bool,
+) -> Store:
+    if path == ":memory:":
+        return MemoryStore(clock=clock, store_patience=store_patience)
+    return SqliteStore(
+        path,
+        clock=clock,
+        durability=durability,
+        wait=wait,
+        store_patience=store_patience,
+        allow_network_fs=allow_network_fs,
+    )
+
+
+def _seconds(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+        raise BadCall(name, value, "is not a number of seconds", f"{name}=10")
+    return float(value)
+
+
+def _priority(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 1 << 31:
+        raise BadCall("priority", value, "is not a whole number of 32 bits", "priority=10")
+    return value
+
+
+def _lane(value: object) -> str | None:
+    return None if value is None else check_id(value)
+
+
+def _statuses(status: Status | Collection[Status] | None) -> Collection[Status]:
+    if status is None:
+        return ()
+    return (status,) if isinstance(status, Status) else tuple(status)
+
+
+def _names(actor: str | type[Actor] | None) -> Collection[str]:
+    if actor is None:
+        return ()
+    return (actor if isinstance(actor, str) else actor_name(actor),)

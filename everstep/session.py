@@ -1,0 +1,76 @@
+"""What exists while a runtime is open, as its handles see it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+from .actors.actor import Actor
+from .actors.environment import Environment
+from .actors.errors import UnknownActor
+from .actors.result import result_codec
+from .actors.values import ValueCodec
+from .errors import RuntimeClosed
+from .following import Commits
+from .storage.clock import Clock
+from .storage.errors import TaskNotFound
+from .storage.interface import Store
+from .storage.records import TaskRow
+from .supervisor.catalogue import Catalogue
+from .supervisor.pool import RunningPool
+
+__all__ = ["Session"]
+
+
+@dataclass(slots=True, eq=False)
+class Session:
+    """One opening of a runtime. Its handles keep it, and find out here that it is over."""
+
+    path: str
+    environment: Environment
+    catalogue: Catalogue
+    commits: Commits
+    pool: RunningPool
+    loop: asyncio.AbstractEventLoop
+    closed: str | None = None
+    """Why it is over."""
+    _codecs: dict[type[Actor], ValueCodec] = field(default_factory=dict[type[Actor], ValueCodec])
+
+    @property
+    def store(self) -> Store:
+        return self.environment.store
+
+    @property
+    def clock(self) -> Clock:
+        return self.environment.clock
+
+    def check(self) -> None:
+        """Raise RuntimeClosed where the runtime cannot be used."""
+        if self.closed is not None:
+            raise RuntimeClosed(self.path, self.closed)
+        if asyncio.get_running_loop() is not self.loop:
+            raise RuntimeClosed(self.path, "it was entered on another event loop")
+
+    async def row(self, task_id: str) -> TaskRow:
+        """What the store holds of a task. Raises TaskNotFound."""
+        self.check()
+        row = await self.store.task(task_id)
+        if row is None:
+            raise TaskNotFound(task_id)
+        return row
+
+    def class_of(self, row: TaskRow) -> type[Actor]:
+        """The class that a stored task needs. Raises UnknownActor."""
+        found = self.catalogue.get(row.actor)
+        if found is None:
+            raise self.catalogue.ambiguous().get(row.actor) or UnknownActor(
+                row.actor, "no class of this name exists here"
+            )
+        return found
+
+    def result_codec(self, actor: type[Actor]) -> ValueCodec:
+        """How the result of this actor's tasks is read; made once."""
+        codec = self._codecs.get(actor)
+        if codec is None:
+            codec = self._codecs[actor] = result_codec(actor)
+        return codec

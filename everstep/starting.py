@@ -1,0 +1,174 @@
+"""The first commit of a task, and the ids that tasks are given."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .actors.actor import Actor, actor_name, check_plan
+from .actors.errors import BadActor, BadCall
+from .actors.ledger import Ledger
+from .actors.schema import Schema, join, join_items
+from .session import Session
+from .storage.errors import Superseded, TaskExists
+from .storage.records import Loaded, NewTask, Progress, SnapshotRow, Status, TaskRow
+from .supervisor.applying import apply
+from .supervisor.decisions import at_claim
+
+__all__ = ["Order", "check_actor", "check_id", "create", "new_id", "new_seed"]
+
+_LONGEST_ID = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What `start` was asked for, checked."""
+
+    actor: Actor
+    task_id: str
+    pool: str
+    priority: int
+    lane: str | None
+    seed: bytes
+
+
+async def create(session: Session, order: Order) -> None:
+    """Make the task durable, running already where there is room; or find that it exists.
+
+    One commit. Cancelled, the task is created all the same, or was not asked for at all.
+    Raises TaskExists where the id has another actor or other fields.
+    """
+    ledger, schema, loaded = _drafted(session, order)
+    if session.pool.open:
+        now = session.clock.now()
+        apply(ledger, at_claim(ledger.progress, epoch=session.store.epoch, now=now))
+        ledger.write()
+        session.pool.begin(ledger, schema.actor, loaded)
+    try:
+        await ledger.durable()
+    except Superseded:
+        row = await session.store.task(order.task_id)
+        if row is None:
+            raise
+        _check_same(row, ledger.row)
+        return
+    if ledger.status is Status.QUEUED:
+        session.pool.queued()
+
+
+def _drafted(session: Session, order: Order) -> tuple[Ledger, Schema, Loaded]:
+    """The task's first commit, not yet written, and what the store will hold after it."""
+    actor, store = order.actor, session.store
+    schema = Schema.of(type(actor))
+    fields, items = schema.dump(actor, session.environment.limits)
+    now = session.clock.now()
+    new = NewTask(
+        key=store.new_key(),
+        id=order.task_id,
+        actor=actor_name(type(actor)),
+        pool=order.pool,
+        priority=order.priority,
+        lane=order.lane,
+        given=schema.given(actor),
+        seed=order.seed,
+        created_at=now,
+    )
+    appends = join_items(items) if any(items.values()) else None
+    first = SnapshotRow(new.key, 0, 1, schema.version, join(fields), appends)
+    ledger = Ledger.create(session.environment, new, _beginning(now))
+    ledger.snapshot(first)
+    ledger.event("task_started", data={"actor": new.actor})
+    held = () if appends is None else ((0, appends),)
+    return ledger, schema, Loaded(ledger.row, first, (), (), held, ())
+
+
+def _beginning(now: float) -> Progress:
+    return Progress(
+        status=Status.QUEUED,
+        epoch=None,
+        generation=1,
+        incarnation=0,
+        chapter=1,
+        chapter_seq=0,
+        seq=0,
+        event_seq=0,
+        crashes=0,
+        deaths=0,
+        brushes=0,
+        deaths_total=0,
+        deaths_settled=0,
+        death_epoch=None,
+        due_at=None,
+        due_boot=None,
+        due_delay=None,
+        claimed_at=None,
+        crashed_at=None,
+        updated_at=now,
+        reason=None,
+        output=None,
+        error=None,
+    )
+
+
+def _check_same(stored: TaskRow, asked: TaskRow) -> None:
+    if stored.actor != asked.actor:
+        raise TaskExists(stored.id, f"is of the actor {stored.actor!r}, not {asked.actor!r}")
+    if stored.given != asked.given:
+        raise TaskExists(stored.id, f"its {stored.actor!r} was started with other fields")
+
+
+def check_actor(actor: object) -> Actor:
+    """The actor, if it can be started. Raises BadCall, BadActor."""
+    if not isinstance(actor, Actor):
+        instead = "start(Report(topic=…)), with an instance of an Actor"
+        raise BadCall("actor", repr(actor), "is no actor", instead)
+    cls = type(actor)
+    facts = cls.__pydantic_generic_metadata__
+    if facts["parameters"] or facts["origin"] is not None:
+        name = cls.__name__.partition("[")[0]
+        raise BadActor(
+            f"the actor {cls.__name__}",
+            "a task is stored under the name of its class, and a generic class has none of its own",
+            f"class My{name}({cls.__name__}): … and start that",
+        )
+    check_plan(cls)
+    return actor
+
+
+def check_id(task_id: object) -> str:
+    """The id, if a task may have it. Raises BadCall."""
+    instead = 'id="report-7"'
+    if not isinstance(task_id, str) or not task_id:
+        raise BadCall("id", task_id, "is not a text with at least one character", instead)
+    if len(task_id) > _LONGEST_ID:
+        raise BadCall("id", task_id, f"has more than {_LONGEST_ID} characters", instead)
+    if any(ord(char) < 32 or 127 <= ord(char) < 160 for char in task_id):
+        raise BadCall("id", task_id, "has control characters", instead)
+    try:
+        task_id.encode()
+    except UnicodeEncodeError:
+        raise BadCall("id", task_id, "cannot be written as UTF-8", instead) from None
+    return task_id
+
+
+def new_id(now: float) -> str:
+    """A UUID of version 7 (RFC 9562): ids made later sort after those made before."""
+    milliseconds, fraction = divmod(int(now * 1_000_000), 1000)
+    below = fraction * 4096 // 1000  # the RFC's method 3: more of the time, then chance
+    low = secrets.randbits(62)
+    number = (milliseconds << 80) | (7 << 76) | (below << 64) | (2 << 62) | low
+    return str(uuid.UUID(int=number))
+
+
+def new_seed(task_id: str, chance: Callable[[], float] | None) -> bytes:
+    """16 bytes from which the task's own chance and operation ids are derived.
+
+    With an injected `chance` they follow from it and the id, which no other task has.
+    """
+    if chance is None:
+        return secrets.token_bytes(16)
+    drawn = "".join(f"{chance():.17f}" for _ in range(2))
+    return hashlib.blake2b(f"{task_id}\n{drawn}".encode(), digest_size=16).digest()

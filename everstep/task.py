@@ -1,0 +1,179 @@
+"""`Task`: the handle of a durable task. It owns nothing: dropping it changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Generic, TypeVar
+
+from . import operations
+from .actors.actor import Actor, is_flow
+from .actors.effects import Done, NotDone
+from .actors.errors import StateUnreadable
+from .actors.history import present
+from .errors import TaskCancelled
+from .event_stream import EventStream
+from .following import SETTLED
+from .reading import (
+    EffectRecord,
+    Event,
+    StepRecord,
+    TaskInfo,
+    effect_record,
+    failed,
+    info_of,
+    paused,
+    step_record,
+)
+from .session import Session
+from .storage.records import Status, TaskRow
+
+__all__ = ["Task"]
+
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Task(Generic[R_co]):
+    """A durable task, known by its id. That it exists is found out at the first use.
+
+    Every method raises TaskNotFound where there is no such task, and RuntimeClosed outside the
+    runtime's `async with`.
+    """
+
+    __slots__ = ("_session", "id")
+
+    def __init__(self, session: Callable[[], Session], task_id: str) -> None:
+        self._session = session
+        self.id = task_id
+
+    def __repr__(self) -> str:
+        return f"<Task {self.id}>"
+
+    # --- what becomes of it -----------------------------------------------------------------
+
+    async def result(self, *, through_pause: bool = False) -> R_co:
+        """Wait for the task's end and return what it returned.
+
+        Never owns the work: cancelling this changes nothing of the task.
+
+        Raises:
+            TaskFailed: it was given up.
+            TaskCancelled: an operator ended it.
+            TaskPaused: it waits for a person; with `through_pause` that is waited out.
+            StateUnreadable: the result does not fit the class any more.
+        """
+        session = self._session()
+        row = await session.row(self.id)
+        while (final := self._outcome(row, through_pause)) is None:
+            with session.commits.watch(row.key, settled=True) as ended:
+                row = await session.row(self.id)
+                if row.progress.status not in SETTLED or self._waits(row, through_pause):
+                    await ended
+            row = await session.row(self.id)
+        if isinstance(final, Exception):
+            raise final
+        value: R_co = self._decoded(session, row)
+        return value
+
+    @staticmethod
+    def _waits(row: TaskRow, through_pause: bool) -> bool:
+        return through_pause and row.progress.status is Status.PAUSED
+
+    def _outcome(self, row: TaskRow, through_pause: bool) -> Exception | bool | None:
+        """The error to raise; True for a result; None while there is neither."""
+        status = row.progress.status
+        if status is Status.SUCCEEDED:
+            return True
+        if status is Status.FAILED:
+            return failed(row)
+        if status is Status.CANCELLED:
+            return TaskCancelled(self.id)
+        if status is Status.PAUSED and not through_pause:
+            return paused(row)
+        return None
+
+    def _decoded(self, session: Session, row: TaskRow) -> Any:
+        codec = session.result_codec(session.class_of(row))
+        try:
+            return codec.decode(row.progress.output or b"null")
+        except ValueError as error:
+            raise StateUnreadable(row.actor, "the result", str(error)) from error
+
+    # --- what it is ---------------------------------------------------------------------------
+
+    async def status(self) -> TaskInfo:
+        """Where the task is, as committed."""
+        session = self._session()
+        row = await session.row(self.id)
+        life = session.pool.life(row.key)
+        running = () if life is None else life.steps_running
+        return info_of(
+            row, steps_running=running, known=session.catalogue.get(row.actor) is not None
+        )
+
+    async def state(self) -> Actor:
+        """An actor with the fields as the newest commit left them; changing it changes nothing.
+
+        Raises UnknownActor, StateUnreadable.
+        """
+        session = self._session()
+        row = await session.row(self.id)
+        actor = session.class_of(row)
+        loaded = await session.store.load(row.key, flow=is_flow(actor))
+        return present(loaded, actor, session.environment.limits)
+
+    def events(self, *, after: int = 0, follow: bool = False) -> AsyncIterator[Event]:
+        """The log from event number `after` + 1 on, without gaps.
+
+        With `follow` it waits for more until the task has ended. Leaving the loop leaves nothing
+        behind.
+        """
+        return EventStream(self._session(), self.id, after, follow)
+
+    async def steps(self) -> list[StepRecord]:
+        """All steps that have begun, in the order in which they first did."""
+        session = self._session()
+        row = await session.row(self.id)
+        actor = session.catalogue.get(row.actor)
+        records: list[StepRecord] = []
+        after = 0
+        while page := await session.store.steps(row.key, after=after):
+            after = page[-1][0]
+            records += [step_record(step, actor) for _, step in page]
+        return records
+
+    async def effects(self) -> list[EffectRecord]:
+        """All side effects, in the order of their intents."""
+        session = self._session()
+        row = await session.row(self.id)
+        running = session.environment.effects_running
+        effects = await session.store.effects(row.key)
+        return [effect_record(effect, running=effect.operation in running) for effect in effects]
+
+    # --- what an operator does ------------------------------------------------------------------
+
+    async def settle(
+        self,
+        key: str,
+        outcome: Done[Any] | NotDone,
+        *,
+        step: str | None = None,
+        by: str | None = None,
+        why: str | None = None,
+    ) -> None:
+        """Decide an unknown effect: it is `Done(value)`, or `NotDone()` and may be tried again.
+
+        A task that was paused for it goes on. `step` is needed where several steps use `key`.
+        Raises BadCall where there is no such effect, or none that is unknown.
+        """
+        await operations.settle(self._session(), self.id, key, outcome, step=step, by=by, why=why)
+
+    async def resume(self, *, by: str | None = None, why: str | None = None) -> bool:
+        """Let a paused, failed or cancelled task go on, with fresh budgets, as a new generation.
+
+        False where it was not stopped. Raises BadCall where it has succeeded.
+        """
+        return await operations.resume(self._session(), self.id, by, why)
+
+    async def cancel(self, *, by: str | None = None, why: str | None = None) -> bool:
+        """End the task: first durably, then what runs of it is cut. False where it had ended."""
+        return await operations.cancel(self._session(), self.id, by, why)
