@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ..storage.errors import EverstepError
 from ..storage.records import StepReset
-from .failures import Failure
+from .failures import Failure, StepFailed
 
 __all__ = ["Crashed", "Exit", "Fenced", "Halted", "Released", "Succeeded"]
 
@@ -25,6 +25,8 @@ class Crashed:
     """The cause is an error for which trying again is pointless: give up at once."""
     forget: tuple[StepReset, ...] = ()
     """Failures of steps that left `run` with it, and get a fresh budget."""
+    step: StepFailed | None = None
+    """The first step found in it that had used up its attempts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from .actor import Actor, is_flow
 from .attempt import Attempt
 from .ctx import Again
 from .environment import Environment
-from .errors import ReplayMismatch, StateUnreadable, UnaskedCancellation
+from .errors import LogItemChanged, ReplayMismatch, StateUnreadable, UnaskedCancellation
 from .execution import perform
 from .exits import Crashed, Exit, Fenced, Halted, Released, Succeeded
 from .failures import failure_of, found_in
@@ -33,7 +33,7 @@ from .plan import run_plan
 from .result import result_codec, run_of
 from .schema import Schema
 from .scope import CURRENT, Call, Scope
-from .state import collect, rebase
+from .state import changed_items, collect, rebase
 from .traffic import done_within, resolve
 from .values import ValueCodec
 from .verdicts import Ended, Parted, leaves_for_good, requested_cancellation
@@ -221,6 +221,7 @@ class Incarnation:
             failure=failure_of(error, final=final),
             never_retried=final,
             forget=tuple(StepReset(key, identity, total) for identity in sorted(leaving)),
+            step=next(found_in(error), None),
         )
 
     async def _wind_up(self) -> None:
@@ -338,10 +339,17 @@ class Incarnation:
     def sync(self, scope: Scope) -> None:
         """Take over what the code of a scope has changed so far, by itself."""
         changes = collect(scope.view, owner=scope.identity or "run", limits=self.limits)
+        if self.environment.debug:
+            self.check_logs(scope)
         if changes:
             rebase(scope.view, changes)
             if scope is self.root:
                 self.journal.run_changed(changes)
+
+    def check_logs(self, scope: Scope) -> None:
+        """Raise LogItemChanged where code of this scope changed an item that is written already."""
+        for field, places in changed_items(scope.view).items():
+            raise LogItemChanged(scope.identity or "run", field, places)
 
     def checkpointed(self, call: Call, attempt: Attempt, row: StepRow) -> None:
         """A step has its checkpoint on the ledger: settle what a checkpoint settles."""
