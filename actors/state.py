@@ -285,8 +285,9 @@ def changed_items(actor: Actor) -> dict[str, list[int]]:
     Nobody else sees such a change. Costs the encoding of what was touched.
     """
     found = {
-        name: cast("LogView", log.view).changed_items()
+        name: log.view.changed_items()
         for name, log in actor.__everstep__.logs.items()
+        if log.view is not None
     }
     return {name: places for name, places in found.items() if places}
 
