@@ -110,6 +110,8 @@ class Attempt(Scope):
     def changes(self) -> Changes:
         """All that the attempt changed, by itself and through steps it called."""
         life = self.life
+        if life.environment.debug:
+            life.check_logs(self)
         if self.nested:
             return total(self.view, self.call_made.frame, owner=self.identity, limits=life.limits)
         return collect(self.view, owner=self.identity, limits=life.limits)

@@ -13,6 +13,7 @@ __all__ = [
     "EffectMismatch",
     "EffectUnknown",
     "HeartbeatMissed",
+    "LogItemChanged",
     "NoRuntime",
     "NotSerializable",
     "PayloadTooLarge",
@@ -120,6 +121,20 @@ class AmbiguousStep(EverstepError):
         super().__init__(
             f"step {step} is called from two asyncio tasks at once, so a restart could not tell "
             f"the calls apart; give each call a key: {remedy}"
+        )
+
+
+class LogItemChanged(EverstepError):
+    """An item of a Log was changed after it was appended or read. Only under `debug=True`."""
+
+    def __init__(self, where: str, field: str, places: list[int]) -> None:
+        self.where = where
+        self.field = field
+        self.places = places
+        shown = ", ".join(f"{field}[{place}]" for place in places[:5])
+        super().__init__(
+            f"{where} changed {shown} after it was appended or read; items of a Log are written "
+            f"once, so this is lost: append another item, or make {field} a list"
         )
 
 

@@ -98,8 +98,8 @@ class StepFailed(EverstepError):
         self.identity = identity
         self.attempts = attempts
         self.failure = failure
-        times = "once" if attempts == 1 else f"{attempts} times"
-        super().__init__(f"step {step} failed, tried {times}; the last failure was {failure}")
+        times = "in its only attempt" if attempts == 1 else f"in all of {attempts} attempts"
+        super().__init__(f"step {step} failed {times}, the last time with {failure}")
 
     def is_a(self, kind: type[BaseException]) -> bool:
         """Whether the last attempt failed with an instance of `kind`."""

@@ -15,6 +15,7 @@ from .errors import (
     EffectMismatch,
     EffectUnknown,
     HeartbeatMissed,
+    LogItemChanged,
     NotSerializable,
     PayloadTooLarge,
     StepTimeout,
@@ -40,6 +41,7 @@ _NEVER_RETRIED = (
     DuplicateKey,
     EffectMismatch,
     EffectUnknown,
+    LogItemChanged,
     NotSerializable,
     PayloadTooLarge,
 )

@@ -458,3 +458,27 @@ async def test_a_plan_that_gained_a_step_runs_it_and_says_so() -> None:
         assert ended == Succeeded()
         assert await driver.result(ledger, After) == 10
         assert "step_inserted zero" in await driver.kinds(ledger)
+
+
+@pytest.mark.parametrize("place", ["step", "run"])
+async def test_under_debug_an_item_of_a_log_that_is_changed_later_is_an_error(place: str) -> None:
+    class Careless(Actor, name="replay.careless"):
+        place: str
+        log: Log[dict[str, int]] = Log([{"a": 1}])
+
+        async def run(self) -> None:
+            if self.place == "run":
+                self.log[0]["a"] = 2
+            await self.work()
+
+        @step
+        async def work(self) -> None:
+            if self.place == "step":
+                self.log[0]["a"] = 2
+
+    async with driving() as driver:
+        driver.environment.debug = True
+        ended = await driver.run(Careless(place=place))
+        assert isinstance(ended, Crashed)
+        assert ended.never_retried
+        assert "log[0]" in ended.failure.message
