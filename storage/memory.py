@@ -12,6 +12,7 @@ from everstep.storage.sqlite.epoch import take_over
 from everstep.storage.sqlite.executor import InlineExecutor
 from everstep.storage.sqlite.reader import Reader
 from everstep.storage.sqlite.schema import migrate
+from everstep.storage.sqlite.upkeep import NoUpkeep
 from everstep.storage.sqlite.writer import Writer
 
 __all__ = ["MemoryStore"]
@@ -38,7 +39,7 @@ class MemoryStore(SqlStore):
         migrate(self._connection)
         executor = InlineExecutor(self._connection)
         taken = take_over(self._connection, self._clock)
-        self._start(taken, executor, executor, _nothing)
+        self._start(taken, executor, executor, NoUpkeep())
 
     async def _disconnect(self, writer: Writer, reader: Reader) -> None:
         if writer.failed:
@@ -47,7 +48,3 @@ class MemoryStore(SqlStore):
     def discard(self) -> None:
         """Free what it holds. Only when it is closed."""
         self._closer()
-
-
-def _nothing(connection: sqlite3.Connection) -> None:
-    """Memory has no log to bound."""

@@ -17,7 +17,8 @@ from everstep.storage.sqlite.epoch import Opening
 from everstep.storage.sqlite.executor import Executor
 from everstep.storage.sqlite.reader import Reader
 from everstep.storage.sqlite.thread import to_the_end
-from everstep.storage.sqlite.writer import AfterBatch, Writer
+from everstep.storage.sqlite.upkeep import Upkeep
+from everstep.storage.sqlite.writer import Writer
 
 __all__ = ["SqlStore"]
 
@@ -53,7 +54,7 @@ class SqlStore(ABC):
         """Close what `open` opened, the reader first."""
 
     def _start(
-        self, opening: Opening, writing: Executor, reading: Executor, after_batch: AfterBatch
+        self, opening: Opening, writing: Executor, reading: Executor, upkeep: Upkeep
     ) -> None:
         """Begin to serve, on the running loop."""
         self._pid = os.getpid()
@@ -66,7 +67,7 @@ class SqlStore(ABC):
             epoch=opening.epoch,
             clock=self._clock,
             patience=self._patience,
-            after_batch=after_batch,
+            upkeep=upkeep,
             listeners=self._listeners,
         )
 

@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 from everstep.storage.sqlite.assist import Assist
 from everstep.storage.sqlite.thread import ConnectionThread
 
-__all__ = ["Executor", "InlineExecutor", "Prepare", "ThreadExecutor"]
+__all__ = ["Executor", "InlineExecutor", "ThreadExecutor"]
 
 T = TypeVar("T")
 

@@ -14,13 +14,13 @@ from everstep.storage.errors import StoreError
 from everstep.storage.sqlite import opening
 from everstep.storage.sqlite.base import SqlStore
 from everstep.storage.sqlite.epoch import Opening, take_over
-from everstep.storage.sqlite.executor import Prepare, ThreadExecutor
+from everstep.storage.sqlite.executor import ThreadExecutor
 from everstep.storage.sqlite.lock import LockFile
 from everstep.storage.sqlite.reader import Reader
 from everstep.storage.sqlite.schema import migrate
 from everstep.storage.sqlite.thread import ConnectionThread, to_the_end
 from everstep.storage.sqlite.trouble import alarm_of
-from everstep.storage.sqlite.wal import WalLimit, truncate
+from everstep.storage.sqlite.upkeep import FileUpkeep, truncate
 from everstep.storage.sqlite.writer import Writer
 
 __all__ = ["Durability", "SqliteStore"]
@@ -74,7 +74,8 @@ class SqliteStore(SqlStore):
 
     async def _open(self, file: Path, lock: LockFile) -> None:
         """Open a file whose lock is held; on any error all is closed and the lock let go."""
-        writing = ThreadExecutor(opening.uri_of(file, "rw"), self._prepare_writer(file, lock))
+        upkeep = FileUpkeep(file, lock)
+        writing = ThreadExecutor(opening.uri_of(file, "rw"), partial(self._prepare, upkeep))
         reading = ThreadExecutor(opening.uri_of(file, "ro"), _prepare_reader)
         try:
             await _check_or_create(file)
@@ -91,15 +92,11 @@ class SqliteStore(SqlStore):
             raise
         self._lock, self._executor = lock, writing
         self._orderly_epoch = lock.orderly_epoch
-        self._start(taken, writing, reading, WalLimit(file))
+        self._start(taken, writing, reading, upkeep)
 
-    def _prepare_writer(self, file: Path, lock: LockFile) -> Prepare:
-        def prepare(connection: sqlite3.Connection) -> None:
-            if not lock.holds(file):
-                raise sqlite3.OperationalError(f"{file} is not the file that was opened")
-            opening.set_pragmas(connection, self._durability)
-
-        return prepare
+    def _prepare(self, upkeep: FileUpkeep, connection: sqlite3.Connection) -> None:
+        upkeep.before()
+        opening.set_pragmas(connection, self._durability)
 
     def _take_over(self, connection: sqlite3.Connection) -> Opening:
         migrate(connection)

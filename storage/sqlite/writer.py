@@ -22,14 +22,12 @@ from everstep.storage.sqlite.executor import Executor
 from everstep.storage.sqlite.statements import Write
 from everstep.storage.sqlite.thread import to_the_end
 from everstep.storage.sqlite.trouble import Pauses, alarm_of
+from everstep.storage.sqlite.upkeep import Upkeep
 
-__all__ = ["AfterBatch", "Writer"]
+__all__ = ["Writer"]
 
 MOST_WRITES = 512
 MOST_BYTES = 4_000_000
-
-AfterBatch = Callable[[sqlite3.Connection], None]
-"""Called in the writing thread after each batch that was committed."""
 
 
 class Writer:
@@ -43,7 +41,7 @@ class Writer:
         epoch: int,
         clock: Clock,
         patience: float,
-        after_batch: AfterBatch,
+        upkeep: Upkeep,
         listeners: Sequence[Callable[[Alarm | None], None]],
     ) -> None:
         self._path = path
@@ -51,7 +49,7 @@ class Writer:
         self._epoch = epoch
         self._clock = clock
         self._patience = patience
-        self._after_batch = after_batch
+        self._upkeep = upkeep
         self._number = 0
         self._queue: deque[Draft] = deque()
         self._more = asyncio.Event()
@@ -149,9 +147,10 @@ class Writer:
         batch: Batch,
         connection: sqlite3.Connection,
     ) -> None:
-        """Write a batch, and what is to be done after each. Called in the writing thread."""
+        """Write a batch, with what is to be done around each. Called in the writing thread."""
+        self._upkeep.before()
         write(connection, batch)
-        self._after_batch(connection)
+        self._upkeep.after(connection)
 
     async def _find_out(self, batch: Batch, patience: float) -> Sequence[Refusal | None]:
         """Read whether a batch was committed, and write it again if not, until patience is over."""

@@ -9,6 +9,7 @@ import pytest
 
 from everstep.storage import MemoryStore, SqliteStore, Store
 from everstep.testing import ManualClock
+from tests.storage.kit import put_away
 
 Open = Callable[[], Store]
 
@@ -45,4 +46,4 @@ async def on_file(file: Path, clock: ManualClock) -> AsyncIterator[SqliteStore]:
     made = SqliteStore(file, clock=clock)
     await made.open()
     yield made
-    await made.close()
+    await put_away(made, clock)

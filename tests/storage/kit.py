@@ -23,6 +23,7 @@ from everstep.storage import (
     StepRow,
     Store,
 )
+from everstep.testing import ManualClock
 
 QUEUED = Progress(
     status=Status.QUEUED,
@@ -224,3 +225,12 @@ async def lives(store: Store, count: int) -> list[Life]:
 def names(refusals: Sequence[Refusal | None]) -> list[str]:
     """The classes of refusals; empty where a write held."""
     return ["" if refusal is None else type(refusal).__name__ for refusal in refusals]
+
+
+async def put_away(store: Store, clock: ManualClock) -> None:
+    """Close a store that a failed test may have left in trouble."""
+    closing = asyncio.create_task(store.close())
+    while not closing.done():
+        clock.advance(2)
+        await asyncio.wait({closing}, timeout=0.05)
+    await closing
