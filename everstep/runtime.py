@@ -21,7 +21,7 @@ from .errors import RuntimeClosed
 from .following import Commits
 from .reading import TaskInfo, info_of
 from .session import Session
-from .starting import Order, check_actor, check_id, create, new_id, new_seed
+from .starting import Order, check_actor, check_name, create, new_id, new_seed
 from .stopping import see_through
 from .storage.clock import Clock, SystemClock
 from .storage.interface import Store
@@ -254,7 +254,7 @@ class Runtime:
         session = self._open()
         session.check()
         checked = check_actor(actor)
-        task_id = new_id(self._clock.now()) if id is None else check_id(id)
+        task_id = new_id(self._clock.now()) if id is None else check_name("id", id)
         order = Order(
             actor=checked,
             task_id=task_id,
@@ -280,7 +280,7 @@ class Runtime:
         """
         if actor is not None:
             self._open().catalogue.tell(actor)
-        return Task(self._open, check_id(task_id))
+        return Task(self._open, check_name("task_id", task_id))
 
     async def tasks(
         self,
@@ -353,7 +353,7 @@ def _priority(value: object) -> int:
 
 
 def _lane(value: object) -> str | None:
-    return None if value is None else check_id(value)
+    return None if value is None else check_name("lane", value)
 
 
 def _statuses(status: Status | Collection[Status] | None) -> Collection[Status]:

@@ -18,9 +18,9 @@ from .storage.records import Loaded, NewTask, Progress, SnapshotRow, Status, Tas
 from .supervisor.applying import apply
 from .supervisor.decisions import at_claim
 
-__all__ = ["Order", "check_actor", "check_id", "create", "new_id", "new_seed"]
+__all__ = ["Order", "check_actor", "check_name", "create", "new_id", "new_seed"]
 
-_LONGEST_ID = 200
+_LONGEST_NAME = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,20 +138,20 @@ def check_actor(actor: object) -> Actor:
     return actor
 
 
-def check_id(task_id: object) -> str:
-    """The id, if a task may have it. Raises BadCall."""
-    instead = 'id="report-7"'
-    if not isinstance(task_id, str) or not task_id:
-        raise BadCall("id", task_id, "is not a text with at least one character", instead)
-    if len(task_id) > _LONGEST_ID:
-        raise BadCall("id", task_id, f"has more than {_LONGEST_ID} characters", instead)
-    if any(ord(char) < 32 or 127 <= ord(char) < 160 for char in task_id):
-        raise BadCall("id", task_id, "has control characters", instead)
+def check_name(what: str, value: object) -> str:
+    """The text, if a task can be known by it. Raises BadCall, which names `what` it is."""
+    instead = f'{what}="report-7"'
+    if not isinstance(value, str) or not value:
+        raise BadCall(what, value, "is not a text with at least one character", instead)
+    if len(value) > _LONGEST_NAME:
+        raise BadCall(what, value, f"has more than {_LONGEST_NAME} characters", instead)
+    if any(ord(char) < 32 or 127 <= ord(char) < 160 for char in value):
+        raise BadCall(what, value, "has control characters", instead)
     try:
-        task_id.encode()
+        value.encode()
     except UnicodeEncodeError:
-        raise BadCall("id", task_id, "cannot be written as UTF-8", instead) from None
-    return task_id
+        raise BadCall(what, value, "cannot be written as UTF-8", instead) from None
+    return value
 
 
 def new_id(now: float) -> str:

@@ -1,0 +1,143 @@
+"""Actors and helpers for the tests of the runtime."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from everstep import Actor, Event, Pool, Restart, Retry, Runtime, Task, TaskInfo, step
+from everstep.storage import MemoryStore, SqliteStore
+from everstep.storage.interface import Store
+from everstep.testing import ManualClock
+
+ONCE = Retry(max_attempts=1)
+
+
+class Gate:
+    """Lets a test see who has come to a place, and lets them go on."""
+
+    def __init__(self) -> None:
+        self.reached: dict[str, asyncio.Event] = {}
+        self.passed: dict[str, asyncio.Event] = {}
+        self.order: list[str] = []
+
+    async def stop_at(self, name: str) -> None:
+        self.order.append(name)
+        self._event(self.reached, name).set()
+        await self._event(self.passed, name).wait()
+
+    async def until(self, name: str) -> None:
+        """Return when somebody has come there."""
+        await self._event(self.reached, name).wait()
+
+    def open(self, *names: str) -> None:
+        for name in names:
+            self._event(self.passed, name).set()
+
+    @staticmethod
+    def _event(events: dict[str, asyncio.Event], name: str) -> asyncio.Event:
+        return events.setdefault(name, asyncio.Event())
+
+
+class Plain(Actor):
+    """A plan of two steps that wait for nothing."""
+
+    topic: str = "refunds"
+    seen: list[str] = []
+
+    @step
+    async def load(self) -> None:
+        self.seen.append("load")
+
+    @step
+    async def publish(self) -> str:
+        self.seen.append("publish")
+        return f"{self.topic}: {len(self.seen)}"
+
+
+class Waiting(Actor):
+    """A flow with one step that stops at the gate under its name."""
+
+    gate: ClassVar[Gate] = Gate()
+
+    name: str
+    after: bool = False
+
+    @step(retry=ONCE)
+    async def wait(self) -> str:
+        await self.gate.stop_at(self.name)
+        return self.name
+
+    @step
+    async def finish(self) -> None:
+        self.after = True
+
+    async def run(self) -> str:
+        name = await self.wait()
+        await self.finish()
+        return name
+
+
+class Unsteady(Actor):
+    """A flow that raises what the class is told to, then returns."""
+
+    errors: ClassVar[list[BaseException]] = []
+
+    async def run(self) -> str:
+        if self.errors:
+            raise self.errors.pop(0)
+        return "at last"
+
+
+class Opener(Protocol):
+    def __call__(self, **options: Any) -> Runtime: ...
+
+
+class Place:
+    """One store over several runtimes on one clock, as over restarts of a process."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.clock = ManualClock()
+        self.path = path
+        self._memory = MemoryStore(clock=self.clock)
+
+    @property
+    def store(self) -> Store:
+        """The store of the next runtime."""
+        if self.path is None:
+            return self._memory
+        return SqliteStore(self.path, clock=self.clock)
+
+    def runtime(self, **options: Any) -> Runtime:
+        pool = {"restart": Restart(3), **options.pop("pool", {})}
+        fixed: dict[str, Any] = {"clock": self.clock, "chance": lambda: 0.5, "store": self.store}
+        return Runtime(self.path or ":memory:", tree=Pool(**pool), **{**fixed, **options})
+
+    def discard(self) -> None:
+        self._memory.discard()
+
+
+async def kinds(task: Task[Any]) -> list[str]:
+    return [event.kind async for event in task.events()]
+
+
+async def until(task: Task[Any], done: Callable[[TaskInfo], bool], *, after: int = 0) -> TaskInfo:
+    """Follow the log until the status fits."""
+    info = await task.status()
+    if done(info):
+        return info
+    async for _ in task.events(after=after, follow=True):
+        info = await task.status()
+        if done(info):
+            return info
+    raise AssertionError(f"the task ended without it: {info}")
+
+
+async def next_event(task: Task[Any], kind: str, after: int = 0) -> Event:
+    """The next event of this kind, now or later."""
+    async for event in task.events(after=after, follow=True):
+        if event.kind == kind:
+            return event
+    raise AssertionError(f"the task ended without {kind}")

@@ -1,0 +1,145 @@
+"""A crashed task goes on from its checkpoints after its backoff, until it is given up."""
+
+import logging
+from typing import ClassVar
+
+import pytest
+
+from everstep import Actor, Restart, Retry, Status, TaskFailed, fixed, step
+from tests.runtime.kit import Place, Plain, Unsteady, kinds, next_event, until
+
+
+class Counted(Actor):
+    """Counts executions of its steps, and crashes between them while it is told to."""
+
+    executed: ClassVar[list[str]] = []
+    crashes: ClassVar[int] = 0
+
+    @step
+    async def first(self) -> None:
+        self.executed.append("first")
+
+    @step
+    async def second(self) -> str:
+        self.executed.append("second")
+        return "done"
+
+    async def run(self) -> str:
+        await self.first()
+        if Counted.crashes:
+            Counted.crashes -= 1
+            raise RuntimeError("between the steps")
+        return await self.second()
+
+
+class Hopeless(Actor):
+    @step(retry=Retry(max_attempts=3, give_up_on=(ValueError,)))
+    async def load(self) -> None:
+        raise ValueError("no")
+
+    async def run(self) -> None:
+        await self.load()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_executed() -> None:
+    Counted.executed, Counted.crashes = [], 0
+
+
+async def test_a_crashed_task_repeats_no_step_that_has_a_checkpoint(place: Place) -> None:
+    Counted.crashes = 2
+    async with place.runtime() as runtime:
+        task = await runtime.start(Counted())
+
+        assert await task.result() == "done"
+
+    assert Counted.executed == ["first", "second"]
+
+
+async def test_the_backoff_of_a_crash_is_waited_and_holds_no_slot(place: Place) -> None:
+    Unsteady.errors = [ValueError("no")]
+    pool = {"restart": Restart(3, backoff=fixed(8)), "max_running": 1}
+    async with place.runtime(pool=pool) as runtime:
+        task = await runtime.start(Unsteady())
+        await next_event(task, "task_crashed")
+        info = await until(task, lambda info: info.status is Status.QUEUED)
+        assert info.due_at is not None
+        assert info.due_at.timestamp() == place.clock.now() + 6  # half of it and a quarter more
+
+        assert await (await runtime.start(Plain())).result() == "refunds: 2"
+        place.clock.advance(5.9)
+        assert (await task.status()).status is Status.QUEUED
+        place.clock.advance(0.2)
+
+        assert await task.result() == "at last"
+
+
+async def test_what_is_left_of_a_backoff_is_waited_after_a_restart(place: Place) -> None:
+    Unsteady.errors = [ValueError("no")]
+    pool = {"restart": Restart(3, backoff=fixed(8))}
+    async with place.runtime(pool=pool) as runtime:
+        await next_event(await runtime.start(Unsteady(), id="u"), "task_crashed")
+    place.clock.advance(4)
+    place.clock.jump(-3600)
+
+    async with place.runtime(pool=pool) as runtime:
+        await (await runtime.start(Plain())).result()
+        assert (await runtime.task("u").status()).status is Status.QUEUED
+        place.clock.advance(30)
+
+        assert await runtime.task("u").result() == "at last"
+
+
+async def test_one_crash_too_many_gives_up_and_a_new_runtime_does_not_start_it_again(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    Unsteady.errors = [ValueError(str(n)) for n in range(9)]
+    async with place.runtime(pool={"restart": Restart(2)}) as runtime:
+        task = await runtime.start(Unsteady(), id="u")
+        with pytest.raises(TaskFailed, match="2"):
+            await task.result()
+        assert (await kinds(task)).count("task_claimed") == 3
+
+    async with place.runtime() as runtime:
+        assert (await runtime.task("u").status()).status is Status.FAILED
+    assert len(Unsteady.errors) == 6
+    assert [record.levelno for record in caplog.records].count(logging.WARNING) == 3
+
+
+async def test_an_error_that_is_never_retried_is_given_up_without_a_restart(place: Place) -> None:
+    async with place.runtime() as runtime:
+        task = await runtime.start(Hopeless())
+
+        with pytest.raises(TaskFailed, match="never_retried") as caught:
+            await task.result()
+
+    assert (caught.value.step, caught.value.attempts) == ("load", 1)
+
+
+async def test_a_pause_that_nobody_asked_for_is_logged_with_the_command_that_ends_it(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    Unsteady.errors = [ValueError("no")]
+    async with place.runtime(pool={"restart": Restart(0, on_give_up="pause")}) as runtime:
+        await next_event(await runtime.start(Unsteady(), id="u"), "task_paused")
+
+    errors = [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR]
+    assert len(errors) == 1
+    assert "runtime.task('u').resume()" in errors[0]
+
+
+async def test_a_backoff_that_fails_is_replaced_and_the_task_goes_on(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    Unsteady.errors = [ValueError("no")]
+
+    def broken(crash: int) -> float:
+        raise ZeroDivisionError(crash)
+
+    async with place.runtime(pool={"restart": Restart(3, backoff=broken)}) as runtime:
+        task = await runtime.start(Unsteady())
+        await next_event(task, "task_crashed")
+        place.clock.advance(60)
+
+        assert await task.result() == "at last"
+    assert any("backoff of the pool failed" in record.getMessage() for record in caplog.records)
