@@ -84,11 +84,16 @@ def _repeated(trail: tuple[Entry, ...]) -> Iterator[str]:
 
 
 def _too_often(trail: tuple[Entry, ...], max_attempts: int) -> Iterator[str]:
-    """No step is executed more than `max_attempts` times between two crashes of its task."""
+    """No step is executed more than `max_attempts` times between two crashes of its task.
+
+    What was cut in order, or cancelled by its caller, does not count.
+    """
     since: Counter[tuple[Any, Any]] = Counter()
     for entry in trail:
         facts = entry.facts
-        if entry.kind == "durable" and entry.name in ("task_crashed", "task_resumed"):
+        if entry.kind == "durable" and entry.name in ("step_cut", "step_cancelled"):
+            since[facts["task"], facts["step"]] -= 1
+        elif entry.kind == "durable" and entry.name in ("task_crashed", "task_resumed"):
             for step in [step for step in since if step[0] == facts["task"]]:
                 del since[step]
         elif entry.kind == "fact" and entry.name == "executed" and "/" not in facts["step"]:

@@ -11,7 +11,7 @@ from .manual_clock import ManualClock
 
 __all__ = ["IdleLoop", "Stuck"]
 
-_LONGEST = 1_000_000.0
+_LONGEST = 100_000.0
 _REAL_PATIENCE = 5.0
 
 
@@ -24,7 +24,7 @@ class IdleLoop(asyncio.SelectorEventLoop):
 
     A backoff of an hour takes no time, and everything happens in a fixed order. It does not wait
     for threads, so what it runs must not use any. Raises Stuck out of the running loop when the
-    tasks wait for nothing, or for longer than eleven days of the clock.
+    tasks wait for nothing, or for longer than a day of the clock.
     """
 
     def __init__(self, clock: ManualClock) -> None:

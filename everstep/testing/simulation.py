@@ -64,6 +64,7 @@ def _live(
             main = loop.create_task(scenario(life, *args))
             loop.run_until_complete(_first(main, ended))
             outcome = _outcome(main, life)
+            loop.run_until_complete(_cancelled(main))
             left = _tear_down(loop)
     finally:
         loop.run_until_complete(loop.shutdown_asyncgens())
@@ -90,6 +91,12 @@ def _outcome(main: asyncio.Task[Any], life: Life) -> Outcome:
         return Outcome("ended", main.result())
     except (Exception, Died, asyncio.CancelledError) as error:  # noqa: BLE001  it is the outcome
         return Outcome("failed", error="".join(traceback.format_exception(error)))
+
+
+async def _cancelled(main: asyncio.Task[Any]) -> None:
+    """Let the scenario go, with its last words unheard."""
+    main.cancel()
+    await asyncio.gather(main, return_exceptions=True)
 
 
 def _tear_down(loop: IdleLoop) -> list[asyncio.Task[Any]]:

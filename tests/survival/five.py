@@ -9,10 +9,11 @@ from everstep.actors.effects import Done, NotDone
 from everstep.actors.log import Log
 from everstep.actors.step import step
 from everstep.supervisor.restart import Restart
+from everstep.task import Task
 from everstep.testing import Life, boundary, note, noted
-from tests.survival.host import to_end
+from tests.survival.host import living, standing, to_end
 
-__all__ = ["five_flow", "five_plan", "outside"]
+__all__ = ["five_flow", "five_plan", "five_settled", "outside"]
 
 Decides = Literal["probe", "retry", "pause"]
 
@@ -100,6 +101,23 @@ async def five_flow(life: Life, decides: Decides) -> dict[str, Any]:
 async def _five(life: Life, actor: Five) -> dict[str, Any]:
     ended = await to_end(life, actor, restart=Restart(3, max_deaths=20))
     return {name: ended[name] for name in ("status", "output", "state")}
+
+
+async def five_settled(life: Life) -> dict[str, Any]:
+    """Without a probe, a person looks into the world outside and decides."""
+    async with living(life, restart=Restart(3, max_deaths=20)) as runtime:
+        task = await runtime.start(FivePlan(decides="pause"), id="task")
+        while (ended := await standing(task))["status"] == "paused":
+            await _decide(task)
+        return {name: ended[name] for name in ("status", "output", "state")}
+
+
+async def _decide(task: Task[Any]) -> None:
+    unknown = [effect for effect in await task.effects() if effect.state == "unknown"]
+    assert len(unknown) == 1
+    answer = await was_delivered(unknown[0].operation_id)
+    note("settled", step=unknown[0].step)
+    await task.settle("deliver", answer, by="a person", why="looked")
 
 
 def outside(history: Any) -> dict[str, int]:

@@ -102,6 +102,7 @@ def test_no_chain_of_deaths_adds_an_execution(scenario: Scenario) -> None:
 
 # --- backoffs --------------------------------------------------------------------------------
 
+
 def waited(dies_after: float, down: float, jump: float, *, boot: str = "manual") -> float:
     """Seconds from the beginning to the second attempt, with a death in the backoff."""
     clock = ManualClock(boot=boot)

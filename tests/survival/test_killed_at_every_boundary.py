@@ -8,7 +8,7 @@ import pytest
 
 from everstep.testing import History, Zygote, survive, survive_simulated
 from everstep.testing.zygote import Scenario
-from tests.survival.five import five_flow, five_plan, outside
+from tests.survival.five import five_flow, five_plan, five_settled, outside
 from tests.survival.strategies import LONG
 
 EACH = {"one": 1, "two": 1, "three": 1, "four": 1, "five": 1}
@@ -51,6 +51,23 @@ def test_killed_anywhere_without_a_probe_an_effect_is_repeated_only_without_its_
         chains=CHAINS,
         check=at_least_once_each,
     )
+
+
+@pytest.mark.real
+def test_killed_between_intent_and_receipt_it_is_paused_and_settle_ends_it(
+    zygote: Zygote, tmp_path: Path
+) -> None:
+    histories = survive(
+        zygote, five_settled, tmp_path, boundaries=None if LONG else 24, chains=3, check=once_each
+    )
+
+    assert any(history.facts("settled") for history in histories)
+
+
+def test_only_an_effect_without_a_receipt_is_ever_settled() -> None:
+    for history in survive_simulated(five_settled, chains=2000 if LONG else 30, check=once_each):
+        settled = [fact.facts["step"] for fact in history.facts("settled")]
+        assert len(settled) == len(set(settled)) <= len(history.deaths)
 
 
 @SHAPES
