@@ -22,7 +22,7 @@ from .following import Commits
 from .reading import TaskInfo, info_of
 from .session import Session
 from .starting import Order, check_actor, check_name, create, new_id, new_seed
-from .stopping import see_through
+from .stopping import keep_for_good, see_through
 from .storage.clock import Clock, SystemClock
 from .storage.interface import Store
 from .storage.memory import MemoryStore
@@ -188,6 +188,7 @@ class Runtime:
             session.closed = f"its store failed: {self._failure}"
         grace, cleanup = (0.0, 0.1) if hurried or self._failure else (self.grace, _CLEANUP)
         await session.pool.stop(grace, cleanup)
+        keep_for_good([*session.environment.severed, *session.pool.graveyard])
         session.commits.close(RuntimeClosed(self.path, session.closed))
         session.environment.threads.close()
         closing = asyncio.ensure_future(self._store.close())

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from contextvars import Context
 from typing import Any
 
-__all__ = ["see_through"]
+__all__ = ["keep_for_good", "see_through"]
 
 _TRIES = 4
+_GRAVEYARD: list[object] = []
+"""User code that was cut off. Of the process, not of a runtime: when such a coroutine is collected
+its `finally` blocks run, at a time that nobody chose, so it is kept for as long as there is one."""
 
 Stop = Callable[[bool], Coroutine[Any, Any, None]]
 
@@ -41,3 +44,8 @@ async def see_through(stop: Stop, asked: int) -> asyncio.CancelledError | None:
             break
         hurried = True
     return cancelled
+
+
+def keep_for_good(severed: Iterable[object]) -> None:
+    """Never let go of user code that was cut off."""
+    _GRAVEYARD.extend(severed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 
@@ -92,9 +93,9 @@ class RunningPool:
         return len(self._lives)
 
     @property
-    def graveyard(self) -> int:
-        """How many tasks never ended although their life is over."""
-        return len(self._lives.graveyard)
+    def graveyard(self) -> frozenset[asyncio.Task[None]]:
+        """Tasks that do not end although their life is over."""
+        return frozenset(self._lives.graveyard)
 
     # --- the stop ---------------------------------------------------------------------------
 

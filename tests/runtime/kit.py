@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from everstep import Actor, Event, Pool, Restart, Retry, Runtime, Task, TaskInfo, step
-from everstep.storage import MemoryStore, SqliteStore
-from everstep.storage.interface import Store
+from everstep.storage import Draft, MemoryStore, SqliteStore, StoreClosed
 from everstep.testing import ManualClock
 
 ONCE = Retry(max_attempts=1)
@@ -41,7 +40,7 @@ class Gate:
         return events.setdefault(name, asyncio.Event())
 
 
-class Plain(Actor):
+class Plain(Actor, name="runtime.Plain"):
     """A plan of two steps that wait for nothing."""
 
     topic: str = "refunds"
@@ -57,7 +56,7 @@ class Plain(Actor):
         return f"{self.topic}: {len(self.seen)}"
 
 
-class Waiting(Actor):
+class Waiting(Actor, name="runtime.Waiting"):
     """A flow with one step that stops at the gate under its name."""
 
     gate: ClassVar[Gate] = Gate()
@@ -65,7 +64,7 @@ class Waiting(Actor):
     name: str
     after: bool = False
 
-    @step(retry=ONCE)
+    @step(retry=Retry(max_attempts=100))
     async def wait(self) -> str:
         await self.gate.stop_at(self.name)
         return self.name
@@ -80,7 +79,7 @@ class Waiting(Actor):
         return name
 
 
-class Unsteady(Actor):
+class Unsteady(Actor, name="runtime.Unsteady"):
     """A flow that raises what the class is told to, then returns."""
 
     errors: ClassVar[list[BaseException]] = []
@@ -91,8 +90,23 @@ class Unsteady(Actor):
         return "at last"
 
 
-class Opener(Protocol):
-    def __call__(self, **options: Any) -> Runtime: ...
+class _Mortal:
+    """A store that from some moment on takes no more writes, as when its process has died."""
+
+    dead = False
+
+    def submit(self, draft: Draft) -> None:
+        if self.dead:
+            raise StoreClosed("it", "its process has died")
+        super().submit(draft)  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue]  # of the store
+
+
+class MortalMemory(_Mortal, MemoryStore):
+    pass
+
+
+class MortalFile(_Mortal, SqliteStore):
+    pass
 
 
 class Place:
@@ -101,19 +115,23 @@ class Place:
     def __init__(self, path: Path | None) -> None:
         self.clock = ManualClock()
         self.path = path
-        self._memory = MemoryStore(clock=self.clock)
-
-    @property
-    def store(self) -> Store:
-        """The store of the next runtime."""
-        if self.path is None:
-            return self._memory
-        return SqliteStore(self.path, clock=self.clock)
+        self._memory = MortalMemory(clock=self.clock)
+        self._present: MortalMemory | MortalFile = self._memory
 
     def runtime(self, **options: Any) -> Runtime:
+        """The next runtime on this store, where a crash is followed by a restart at once."""
+        if self.path is not None:
+            self._present = MortalFile(self.path, clock=self.clock)
+        self._present.dead = False
         pool = {"restart": Restart(3), **options.pop("pool", {})}
-        fixed: dict[str, Any] = {"clock": self.clock, "chance": lambda: 0.5, "store": self.store}
-        return Runtime(self.path or ":memory:", tree=Pool(**pool), **{**fixed, **options})
+        fixed: dict[str, Any] = {"clock": self.clock, "chance": lambda: 0.5, "grace": 0}
+        return Runtime(
+            self.path or ":memory:", tree=Pool(**pool), store=self._present, **{**fixed, **options}
+        )
+
+    def die(self) -> None:
+        """From now on nothing that the present runtime does reaches the store."""
+        self._present.dead = True
 
     def discard(self) -> None:
         self._memory.discard()

@@ -32,7 +32,7 @@ class Failing(Actor):
         await self.load()
 
 
-class Growing(Actor):
+class Growing(Actor, name="results.Growing"):
     lines: Log[str] = Log()
     total: int = 0
 

@@ -24,19 +24,15 @@ from tests.runtime.kit import Gate, Place, Plain, Unsteady, Waiting, kinds
 T = TypeVar("T")
 
 
-class Renamed(Actor, name="Plain"):
-    """Has the stored name of another actor."""
-
-    @step
-    async def other(self) -> None: ...
-
-
 async def test_a_started_task_is_in_the_store_when_start_returns(place: Place, gate: Gate) -> None:
     async with place.runtime() as runtime:
         await runtime.start(Waiting(name="a"), id="a")
 
         info = await runtime.task("a").status()
-        assert (info.actor, info.status in {Status.QUEUED, Status.RUNNING}) == ("Waiting", True)
+        assert (info.actor, info.status in {Status.QUEUED, Status.RUNNING}) == (
+            "runtime.Waiting",
+            True,
+        )
         gate.open("a")
 
 
@@ -65,7 +61,7 @@ async def test_the_same_id_with_equal_fields_is_the_same_task(place: Place) -> N
     [
         (Plain(topic="y"), "other fields"),
         (Plain(topic="x", seen=[]), "other fields"),
-        (Unsteady(), "is of the actor 'Plain'"),
+        (Unsteady(), "is of the actor 'runtime.Plain'"),
     ],
 )
 async def test_the_same_id_with_something_else_is_refused(
