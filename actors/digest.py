@@ -7,15 +7,18 @@ import hashlib
 import inspect
 import json
 import uuid
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
+from json.encoder import encode_basestring
 from pathlib import PurePath
 from typing import Any, Final
 
 from pydantic import BaseModel
 
+from .columns import check_of
 from .errors import BadCall
 from .log import Log
 from .values import UNLIMITED, Limits
@@ -107,7 +110,8 @@ def digest(arguments: Mapping[str, Any], limits: Limits) -> tuple[str, str]:
     """
     if not arguments:
         return NO_ARGUMENTS, NO_ARGUMENTS
-    texts = {name: _canonical(value, limits.digest) for name, value in sorted(arguments.items())}
+    names = sorted(arguments) if len(arguments) > 1 else arguments
+    texts = {name: _canonical(arguments[name], limits.digest) for name in names}
     whole = "\n".join(f"{name}={text}" for name, text in texts.items())
     hashed = hashlib.blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=16)
     return hashed.hexdigest(), _preview(texts, limits.preview)
@@ -129,6 +133,11 @@ def _shorten(text: str, limit: int) -> str:
 
 
 def _canonical(value: Any, limit: int) -> str:
+    kind = _kind(value)
+    if kind is str and len(value) <= limit:
+        return encode_basestring(value)
+    if kind is int or kind is bool or value is None:
+        return repr(value)
     if isinstance(value, str | bytes) and len(value) > limit:
         return _type_name(value)
     try:
@@ -140,20 +149,47 @@ def _canonical(value: Any, limit: int) -> str:
 
 def _encode_default(value: Any) -> Any:
     """What JSON itself does not know, as something that it does."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
-    for kinds, simpler in _SIMPLER:
-        if isinstance(value, kinds):
-            return simpler(value)
-    return _type_name(value)
+    kind = _kind(value)
+    simpler = _simpler_by_type.get(kind)
+    if simpler is None:
+        simpler = _simpler_by_type[kind] = _choose(kind)
+    return simpler(value)
+
+
+def _choose(kind: type) -> Callable[[Any], Any]:
+    if dataclasses.is_dataclass(kind):
+        return _dataclass
+    return next((simpler for kinds, simpler in _SIMPLER if issubclass(kind, kinds)), _type_name)
+
+
+def _kind(value: object) -> type:
+    return type(value)
 
 
 def _type_name(value: object) -> str:
     return f"<{type(value).__qualname__}>"
 
 
-def _fields(model: BaseModel) -> dict[str, Any]:
-    return {name: getattr(model, name) for name in type(model).model_fields}
+def _dataclass(value: Any) -> dict[str, Any]:
+    return {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
+
+
+_simpler_by_type: weakref.WeakKeyDictionary[type, Callable[[Any], Any]] = (
+    weakref.WeakKeyDictionary()
+)
+_written_in_order: weakref.WeakKeyDictionary[type[BaseModel], bool] = weakref.WeakKeyDictionary()
+
+
+def _model(model: BaseModel) -> Any:
+    """Its JSON, where nothing in it has an order of its own; else its fields."""
+    cls = type(model)
+    ordered = _written_in_order.get(cls)
+    if ordered is None:
+        ordered = check_of(cls.__pydantic_core_schema__) is not None
+        _written_in_order[cls] = ordered
+    if ordered:
+        return cls.__pydantic_serializer__.to_json(model, warnings=False).decode()
+    return {name: getattr(model, name) for name in cls.model_fields}
 
 
 def _sorted(members: Iterable[Any]) -> list[str]:
@@ -162,7 +198,7 @@ def _sorted(members: Iterable[Any]) -> list[str]:
 
 _SIMPLER: Final[tuple[tuple[Any, Callable[[Any], Any]], ...]] = (
     (Log, _type_name),
-    (BaseModel, _fields),
+    (BaseModel, _model),
     ((set, frozenset), _sorted),
     (Enum, lambda member: member.value),
     ((datetime, date, time), lambda instant: instant.isoformat()),

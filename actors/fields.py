@@ -100,7 +100,7 @@ class _FieldSerializer:
         self._before = len(f'{{"{name}":'.encode())
         self._serializer = SchemaSerializer(schema)
 
-    def to_json(self, value: Any, *, warnings: Any = "error") -> bytes:
+    def to_json(self, value: Any, *, warnings: Any) -> bytes:
         holder = self._actor.model_construct()
         present = vars(holder)
         present.clear()

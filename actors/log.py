@@ -213,6 +213,10 @@ class Backing:
     def __iter__(self) -> Iterator[Item]:
         return islice(self._list, self.length)
 
+    def between(self, start: int, stop: int) -> list[Item]:
+        """The items at these places, which must be there."""
+        return self._list[start:stop]
+
     def add(self, number: float, items: Sequence[Item]) -> Backing:
         """With `items` before the first ones that have a higher number, at the end if none has."""
         for item in items:
@@ -287,7 +291,7 @@ class LogView:
 
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
-            return [self._at(place) for place in range(*index.indices(len(self)))]
+            return self._slice(range(*index.indices(len(self))))
         place = index.__index__()
         if place < 0:
             place += len(self)
@@ -303,6 +307,13 @@ class LogView:
             yield self._at(place) if item.shared is unread else item.shared
         while (place := place + 1) < len(self):
             yield self._at(place)
+
+    def _slice(self, places: range) -> list[Any]:
+        if places.step == 1 and places.stop <= self.backing.length:
+            found = [item.shared for item in self.backing.between(places.start, places.stop)]
+            if not any(value is _UNREAD for value in found):
+                return found
+        return [self._at(place) for place in places]
 
     def _at(self, place: int) -> Any:
         before = self.backing.length

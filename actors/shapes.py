@@ -9,6 +9,8 @@ from decimal import Decimal
 from typing import Any, Final, cast
 from uuid import UUID
 
+from .columns import Check, check_of
+
 __all__ = ["IMMUTABLE", "Shape", "parts_of", "shape_of", "wrappers_of"]
 
 IMMUTABLE: Final = frozenset(
@@ -42,6 +44,8 @@ class Shape:
     """What comes back consists of str, int, float, bool, None, list, tuple and dict."""
     unordered: bool = False
     """Equal values may be written in different order."""
+    check: Check | None = None
+    """Says of values that they are certain to come back the same."""
 
 
 def shape_of(schema: Any, definitions: Any = (), config: Any = None) -> Shape:
@@ -49,7 +53,8 @@ def shape_of(schema: Any, definitions: Any = (), config: Any = None) -> Shape:
     unordered = _unordered(schema) or any(_unordered(part) for part in definitions)
     if config is not None and config.keys() & _CHANGES_TEXT:
         return Shape(unordered=unordered)
-    return Shape(_exact(schema), _certain(schema), _plain(schema), unordered)
+    check = check_of(schema, definitions)
+    return Shape(_exact(schema), _certain(schema), _plain(schema), unordered, check)
 
 
 _CHANGES_TEXT: Final = frozenset(

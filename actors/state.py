@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from .actor import Actor
@@ -64,12 +63,21 @@ class View:
         return self.schema.read(name, cell.data)
 
 
-@dataclass(slots=True)
 class Changes:
     """What a view changed against its frame: new values of fields, and items appended to Logs."""
 
-    fields: dict[str, Cell] = field(default_factory=dict[str, Cell])
-    appends: dict[str, list[Item]] = field(default_factory=dict[str, list[Item]])
+    __slots__ = ("appends", "fields")
+
+    def __init__(
+        self,
+        fields: dict[str, Cell] | None = None,
+        appends: dict[str, list[Item]] | None = None,
+    ) -> None:
+        self.fields: dict[str, Cell] = {} if fields is None else fields
+        self.appends: dict[str, list[Item]] = {} if appends is None else appends
+
+    def __repr__(self) -> str:
+        return f"<changes of {[*self.fields]}, appends to {[*self.appends]}>"
 
     def __bool__(self) -> bool:
         return bool(self.fields or self.appends)
@@ -141,9 +149,9 @@ def collect(actor: Actor, *, owner: str, limits: Limits = DEFAULT_LIMITS) -> Cha
     cells = view.frame.cells
     changes = Changes()
     size = view.frame.size
-    for name, value in list(vars(actor).items()):
-        cell = cells.get(name)
-        if cell is None or value is cell.shared:
+    shared = view.frame.shared
+    for name, value in vars(actor).copy().items():
+        if value is shared.get(name, _MISSING) or (cell := cells.get(name)) is None:
             continue
         changed = _changed(view.schema, name, value, cell, owner, limits)
         if changed is not None:

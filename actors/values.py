@@ -61,7 +61,7 @@ class Validator(Protocol):
 class Serializer(Protocol):
     """The part of a SchemaSerializer that is used."""
 
-    def to_json(self, value: Any, /, *, warnings: Literal["error"]) -> bytes: ...
+    def to_json(self, value: Any, /, *, warnings: Literal["error", False]) -> bytes: ...
 
 
 class ValueCodec:
@@ -117,10 +117,11 @@ class ValueCodec:
 
         Raises NotSerializable where it would not, and PayloadTooLarge; both name `where`.
         """
-        data = self._write(value, where)
-        if len(data) > limits.value:
-            raise PayloadTooLarge(where, len(data), limits.value)
-        if type(value) not in self._shape.exact:
+        exact = type(value) in self._shape.exact
+        data = self._write(value, where, limits, warnings=False if exact else "error")
+        check = self._shape.check
+        sure = exact or (check is not None and check([value]))
+        if not sure or _has_long_number(data):
             self._check(value, data, where)
         return data
 
@@ -128,9 +129,9 @@ class ValueCodec:
         """`encode` for what `validate` returned, which is certain to be the same more often."""
         if not self._shape.certain:
             return self.encode(value, where, limits)
-        data = self._write(value, where)
-        if len(data) > limits.value:
-            raise PayloadTooLarge(where, len(data), limits.value)
+        data = self._write(value, where, limits, warnings=False)
+        if _has_long_number(data):
+            self._check(value, data, where)
         return data
 
     def decode(self, data: bytes) -> Any:
@@ -138,13 +139,18 @@ class ValueCodec:
         assert self._validator is not None, self.refusal
         return self._validator.validate_json(data)
 
-    def _write(self, value: Any, where: str) -> bytes:
+    def _write(
+        self, value: Any, where: str, limits: Limits, *, warnings: Literal["error", False]
+    ) -> bytes:
         if self._serializer is None:
             raise NotSerializable(where, type(value).__qualname__, self.refusal or "")
         try:
-            return self._serializer.to_json(value, warnings="error")
+            data = self._serializer.to_json(value, warnings=warnings)
         except (PydanticSerializationError, ValueError, TypeError, RecursionError) as error:
             raise NotSerializable(where, type(value).__qualname__, _first_line(error)) from error
+        if len(data) > limits.value:
+            raise PayloadTooLarge(where, len(data), limits.value)
+        return data
 
     def _check(self, value: Any, data: bytes, where: str) -> None:
         try:
@@ -157,6 +163,16 @@ class ValueCodec:
         found = difference(value, back)
         if found is not None:
             raise NotSerializable(where, type(value).__qualname__, f"changes ({found})")
+
+
+_DIGITS_AS_ZERO: Final = bytes.maketrans(b"123456789", b"000000000")
+_LONGEST_NUMBER: Final = 4300
+_LONG_NUMBER: Final = b"0" * _LONGEST_NUMBER
+
+
+def _has_long_number(data: bytes) -> bool:
+    """Whether there may be a number in it that Python writes and does not read."""
+    return len(data) >= _LONGEST_NUMBER and _LONG_NUMBER in data.translate(_DIGITS_AS_ZERO)
 
 
 def _first_line(error: Exception) -> str:

@@ -179,6 +179,8 @@ ROUND: list[tuple[Any, Any]] = [
     (str, ""),
     (str, "ü\n\x00\u2028😀"),
     (int, 2**200),
+    (int, 10**4000),
+    (list[Any], [[[[[[[[{"a": [[]]}]]]]]]]]),
     (int, -(2**63)),
     (float, NAN),
     (float, math.inf),
@@ -377,6 +379,20 @@ def test_a_private_attribute_that_was_set_is_not_lost_in_silence() -> None:
         write(Secretive, value)
 
 
+@pytest.mark.parametrize(
+    ("annotation", "value"),
+    [(int, 10**5000), (Any, [10**5000]), (list[int], [1, -(10**4300)])],
+    ids=["int", "any", "list"],
+)
+def test_a_number_that_python_would_not_read_is_refused(annotation: Any, value: Any) -> None:
+    codec = ValueCodec.of(annotation)
+
+    with pytest.raises(NotSerializable):
+        codec.encode(value, "x")
+    with pytest.raises(NotSerializable):
+        codec.encode_validated(value, "x")
+
+
 def test_what_is_in_a_circle_is_refused() -> None:
     circle: list[Any] = []
     circle.append(circle)
@@ -387,8 +403,14 @@ def test_what_is_in_a_circle_is_refused() -> None:
 
 def test_what_is_nested_too_deeply_to_be_read_is_refused() -> None:
     deep: Any = []
-    for _ in range(3000):
+    for depth in range(3000):
         deep = [deep]
+        if depth in {120, 250, 2000}:
+            try:
+                data = write(Any, deep)
+            except NotSerializable:
+                continue
+            assert ValueCodec.of(Any).decode(data) == deep
 
     with pytest.raises(NotSerializable):
         write(Any, deep)
