@@ -86,10 +86,13 @@ class SqlStore(ABC):
     async def _close(self, writer: Writer, reader: Reader) -> None:
         try:
             await writer.close()
-            await self._disconnect(writer, reader)
         finally:
             self._why_closed = "it is closed"
-            self._writer = self._reader = self._closing = None
+            self._writer = self._reader = None
+            try:
+                await self._disconnect(writer, reader)
+            finally:
+                self._closing = None
 
     def _check_process(self) -> None:
         if self._pid != os.getpid():

@@ -40,16 +40,13 @@ class ThreadExecutor:
         self._uri = uri
         self._prepare = prepare
         self._thread: ConnectionThread | None = None
+        self._closed = False
+        self._changing = asyncio.Lock()
 
     async def open(self) -> None:
         """Connect and prepare the connection; leaves nothing open when that fails."""
-        thread = await ConnectionThread.open(self._uri)
-        try:
-            await thread.run(self._prepare)
-        except BaseException:
-            await thread.close()
-            raise
-        self._thread = thread
+        async with self._changing:
+            await self._open()
 
     async def run(self, function: Callable[[sqlite3.Connection], T]) -> T:
         if self._thread is None:
@@ -68,11 +65,28 @@ class ThreadExecutor:
             assist.stop()
 
     async def reopen(self) -> None:
-        await self.close()
-        await self.open()
+        async with self._changing:
+            await self._drop(None)
+            await self._open()
 
     async def close(self, last: Callable[[sqlite3.Connection], object] | None = None) -> None:
-        """Run what was handed over, then `last`, then close. Idempotent."""
+        """Run what was handed over, then `last`, then close for good. Idempotent."""
+        self._closed = True
+        async with self._changing:
+            await self._drop(last)
+
+    async def _open(self) -> None:
+        if self._closed:
+            raise sqlite3.OperationalError("the database has been closed")
+        thread = await ConnectionThread.open(self._uri)
+        try:
+            await thread.run(self._prepare)
+        except BaseException:
+            await thread.close()
+            raise
+        self._thread = thread
+
+    async def _drop(self, last: Callable[[sqlite3.Connection], object] | None) -> None:
         thread, self._thread = self._thread, None
         if thread is None:
             return

@@ -248,7 +248,7 @@ class Head(NamedTuple):
     """What is known of a task at the first look: all that is small, and the first pages."""
 
     row: TaskRow
-    base: SnapshotRow
+    base: SnapshotRow | None
     runs: tuple[RunRow, ...]
     effects: tuple[EffectRow, ...]
     appends: list[tuple[int, bytes]]
@@ -269,7 +269,8 @@ def head(connection: sqlite3.Connection, key: int, flow: bool, limit: int) -> He
 
 def _head(connection: sqlite3.Connection, row: TaskRow, flow: bool, limit: int) -> Head:
     progress = row.progress
-    base = _base(connection, row, progress.chapter_seq if flow else progress.seq)
+    base = _base(connection, row.key, progress.chapter_seq if flow else progress.seq)
+    upto = base.seq if base else -1
     runs = connection.execute(
         f"SELECT {_RUN} FROM run_change WHERE task = ? AND chapter = ? ORDER BY seq",
         (row.key, progress.chapter),
@@ -279,21 +280,19 @@ def _head(connection: sqlite3.Connection, row: TaskRow, flow: bool, limit: int) 
         base=base,
         runs=tuple(RunRow(*run) for run in runs),
         effects=tuple(effects(connection, row.key)),
-        appends=_appends(connection, row.key, base.seq),
+        appends=_appends(connection, row.key, upto),
         steps=steps_page(connection, row.key, progress.chapter, "", limit),
-        step_appends=appends_page(connection, row.key, base.seq, "", limit),
+        step_appends=appends_page(connection, row.key, upto, "", limit),
     )
 
 
-def _base(connection: sqlite3.Connection, row: TaskRow, upto: int) -> SnapshotRow:
+def _base(connection: sqlite3.Connection, key: int, upto: int) -> SnapshotRow | None:
     """The newest snapshot up to a number."""
     found = connection.execute(
         f"SELECT {_SNAPSHOT} FROM snapshot WHERE task = ? AND seq <= ? ORDER BY seq DESC LIMIT 1",
-        (row.key, upto),
+        (key, upto),
     ).fetchone()
-    if found is None:
-        raise sqlite3.DatabaseError(f"the task {row.id!r} has no snapshot up to {upto}")
-    return SnapshotRow(*found)
+    return None if found is None else SnapshotRow(*found)
 
 
 def _appends(connection: sqlite3.Connection, key: int, upto: int) -> list[tuple[int, bytes]]:

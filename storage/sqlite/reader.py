@@ -8,7 +8,7 @@ from functools import partial
 from typing import TypeVar
 
 from everstep.storage.clock import Clock
-from everstep.storage.errors import StoreFailed, TaskNotFound
+from everstep.storage.errors import StoreClosed, StoreFailed, StoreUnreadable, TaskNotFound
 from everstep.storage.records import Loaded, StepRow
 from everstep.storage.sqlite import queries
 from everstep.storage.sqlite.executor import Executor
@@ -31,31 +31,42 @@ class Reader:
         self._executor = executor
         self._clock = clock
         self._patience = patience
+        self._closed = False
 
     async def run(self, read: Callable[[sqlite3.Connection], T]) -> T:
         """What `read` returns. Raises StoreFailed when that was not to be had in time."""
         try:
             return await self._executor.run(read)
-        except sqlite3.Error as error:
+        except sqlite3.DatabaseError as error:
             return await self._again(read, error)
 
-    async def _again(self, read: Callable[[sqlite3.Connection], T], error: sqlite3.Error) -> T:
+    async def _again(
+        self, read: Callable[[sqlite3.Connection], T], error: sqlite3.DatabaseError
+    ) -> T:
         pauses = Pauses(self._clock, self._patience)
-        while await pauses.next():
+        while not self._closed and not isinstance(error, sqlite3.ProgrammingError):
+            if not await pauses.next():
+                raise StoreFailed(
+                    self._path, f"it cannot be read: {alarm_of(error).what}"
+                ) from error
             try:
                 await self._executor.reopen()
                 return await self._executor.run(read)
-            except sqlite3.Error as newer:
+            except sqlite3.DatabaseError as newer:
                 error = newer
-        raise StoreFailed(self._path, f"it cannot be read: {alarm_of(error).what}") from error
+        if self._closed:
+            raise StoreClosed(self._path, "it is closed")
+        raise error
 
     async def load(self, key: int, flow: bool) -> Loaded:
         """All that an incarnation needs; what is many comes in pages. Raises TaskNotFound."""
         head = await self.run(lambda connection: queries.head(connection, key, flow, _PAGE))
         if head is None:
             raise TaskNotFound(f"#{key}")
+        if head.base is None:
+            raise StoreUnreadable(self._path, f"the task {head.row.id!r} has no snapshot")
         await self._other_steps(head)
-        await self._other_appends(head)
+        await self._other_appends(head, head.base.seq)
         appends = head.appends + [(seq, data) for _, seq, data in head.step_appends]
         return Loaded(
             row=head.row,
@@ -78,9 +89,9 @@ class Reader:
                 return
             steps += page
 
-    async def _other_appends(self, head: Head) -> None:
+    async def _other_appends(self, head: Head, upto: int) -> None:
         """Add the pages of steps' appends after the first."""
-        key, upto, appends = head.row.key, head.base.seq, head.step_appends
+        key, appends = head.row.key, head.step_appends
         while len(appends) % _PAGE == 0 and appends:
             after = appends[-1][0]
             page = await self.run(
@@ -91,6 +102,8 @@ class Reader:
             appends += page
 
     async def close(self) -> None:
+        """Finish the reads that were begun; those that are tried again get StoreClosed."""
+        self._closed = True
         await self._executor.close()
 
 

@@ -110,10 +110,12 @@ class SqliteStore(SqlStore):
             if writer.failed:
                 lock.note_orderly(self.epoch)
             await reader.close()
-            await executor.close(truncate)
         finally:
-            lock.release()
             self._lock = self._executor = None
+            try:
+                await executor.close(truncate)
+            finally:
+                lock.release()
 
 
 async def _check_or_create(file: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import resource
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,7 +20,7 @@ BIG = b'"' + b"x" * 200_000 + b'"'
 
 
 @contextmanager
-def full(file: Path) -> Iterator[None]:
+def full(file: Path) -> Generator[None]:
     """No file may grow much beyond the size of the store's log, as on a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     size = file.with_name(file.name + "-wal").stat().st_size
@@ -36,7 +36,7 @@ def in_trouble(store: SqliteStore) -> bool:
 
 
 @contextmanager
-def locked(file: Path) -> Iterator[None]:
+def locked(file: Path) -> Generator[None]:
     """A stranger holds the lock for writing."""
     stranger = sqlite3.connect(file, isolation_level=None)
     stranger.execute("BEGIN IMMEDIATE")
