@@ -151,7 +151,11 @@ def collect(actor: Actor, *, owner: str, limits: Limits = DEFAULT_LIMITS) -> Cha
     size = view.frame.size
     shared = view.frame.shared
     for name, value in vars(actor).copy().items():
-        if value is shared.get(name, _MISSING) or (cell := cells.get(name)) is None:
+        if value is shared.get(name, _MISSING):
+            continue
+        cell = cells.get(name)
+        if cell is None:
+            _collect_log(view, name, value, changes, limits)
             continue
         changed = _changed(view.schema, name, value, cell, owner, limits)
         if changed is not None:
@@ -159,8 +163,6 @@ def collect(actor: Actor, *, owner: str, limits: Limits = DEFAULT_LIMITS) -> Cha
             size += len(changed.data) - len(cell.data)
     if changes.fields:
         view.schema.check_size(size, limits)
-    if view.schema.logs:
-        _collect_logs(actor, view, changes, limits)
     return changes
 
 
@@ -194,22 +196,22 @@ def _changed(
     return Cell(data, valid, owner)
 
 
-def _collect_logs(actor: Actor, view: View, changes: Changes, limits: Limits) -> None:
-    for name, log_field in view.schema.log_fields.items():
-        log = view.logs.get(name)
-        if log is not vars(actor).get(name):
-            raise BadActor(
-                f"the field {name!r} of {view.schema.actor_name}",
-                "it is a Log and was replaced, but a Log only grows",
-                f"self.{name}.append(…), or make it a list",
-            )
-        if log is None or log.view is None:
-            continue
-        for item in log.view.tail:
-            if len(item.data) > limits.value:
-                raise PayloadTooLarge(log_field.where, len(item.data), limits.value)
-        if log.view.tail:
-            changes.appends[name] = list(log.view.tail)
+def _collect_log(view: View, name: str, value: Any, changes: Changes, limits: Limits) -> None:
+    log_field = view.schema.log_fields.get(name)
+    if log_field is None:
+        return
+    log = view.logs.get(name)
+    if log is not value or log is None or log.view is None:
+        raise BadActor(
+            f"the field {name!r} of {view.schema.actor_name}",
+            "it is a Log and was replaced, but a Log only grows",
+            f"self.{name}.append(…), or make it a list",
+        )
+    for item in log.view.tail:
+        if len(item.data) > limits.value:
+            raise PayloadTooLarge(log_field.where, len(item.data), limits.value)
+    if log.view.tail:
+        changes.appends[name] = list(log.view.tail)
 
 
 def rebase(actor: Actor, changes: Changes) -> None:
