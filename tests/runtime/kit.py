@@ -123,7 +123,7 @@ class Place:
         if self.path is not None:
             self._present = MortalFile(self.path, clock=self.clock)
         self._present.dead = False
-        pool = {"restart": Restart(3), **options.pop("pool", {})}
+        pool: dict[str, Any] = {"restart": Restart(3), **options.pop("pool", {})}
         fixed: dict[str, Any] = {"clock": self.clock, "chance": lambda: 0.5, "grace": 0}
         return Runtime(
             self.path or ":memory:", tree=Pool(**pool), store=self._present, **{**fixed, **options}
