@@ -7,7 +7,7 @@ so without processes.
 
 from .history import History, violations
 from .idle_loop import IdleLoop, Stuck
-from .life import Died, Life, boundary, note, noted
+from .life import Died, Life, boundary, die, note, noted
 from .manual_clock import ManualClock
 from .simulation import simulate
 from .survival import live_through, some_of, survive, survive_simulated
@@ -25,6 +25,7 @@ __all__ = [
     "Stuck",
     "Zygote",
     "boundary",
+    "die",
     "live_through",
     "note",
     "noted",

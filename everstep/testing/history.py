@@ -40,7 +40,7 @@ class History:
         last = len(self.outcomes)
         return sum(entry.kind == "boundary" and entry.life == last for entry in self.trail)
 
-    def facts(self, name: str, **facts: Any) -> list[Entry]:
+    def facts(self, name: str, /, **facts: Any) -> list[Entry]:
         """What was noted under this name and with these facts, in order."""
         return [entry for entry in self.trail if entry.says(name, facts)]
 

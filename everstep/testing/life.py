@@ -12,7 +12,7 @@ from ..storage.interface import Store
 from ..storage.sqlite import SqliteStore
 from .trail import Entry, Trail
 
-__all__ = ["Died", "Life", "boundary", "note", "noted"]
+__all__ = ["Died", "Life", "boundary", "die", "note", "noted"]
 
 
 class Died(BaseException):
@@ -67,12 +67,18 @@ class Life:
             self.passed += 1
             self._record("boundary", name, {"number": self.passed})
             if self.passed == self._die_at:
-                self.dead = True
-                self._end()
+                self.die()
         if self.dead:
             raise Died
 
-    def note(self, name: str, **facts: Any) -> None:
+    def die(self) -> None:
+        """End this life here and now. Raises Died where it only pretends to end."""
+        if not self.dead:
+            self.dead = True
+            self._end()
+        raise Died
+
+    def note(self, name: str, /, **facts: Any) -> None:
         """Record that something happened in the world; the dead record nothing.
 
         Called in a step or in `run`, it adds `task`, `step` (its identity) and `attempt`.
@@ -83,11 +89,11 @@ class Life:
             facts = here | facts
         self._record("fact", name, facts)
 
-    def noted(self, name: str, **facts: Any) -> list[Entry]:
+    def noted(self, name: str, /, **facts: Any) -> list[Entry]:
         """What this life and those before it noted under this name and with these facts."""
         return [entry for entry in self._trail if entry.says(name, facts)]
 
-    def durable(self, name: str, **facts: Any) -> None:
+    def durable(self, name: str, /, **facts: Any) -> None:
         """Record that an event of a task is in the store from now on."""
         self._record("durable", name, facts)
 
@@ -114,12 +120,18 @@ def boundary(name: str) -> None:
         _PRESENT[-1].boundary(name)
 
 
-def note(name: str, **facts: Any) -> None:
+def die() -> None:
+    """End the present life here and now: the act of a task that kills its process."""
+    if _PRESENT:
+        _PRESENT[-1].die()
+
+
+def note(name: str, /, **facts: Any) -> None:
     """Record that something happened in the world. Does nothing outside of a life."""
     if _PRESENT:
         _PRESENT[-1].note(name, **facts)
 
 
-def noted(name: str, **facts: Any) -> list[Entry]:
+def noted(name: str, /, **facts: Any) -> list[Entry]:
     """What was noted so far under this name and with these facts; nothing outside of a life."""
     return _PRESENT[-1].noted(name, **facts) if _PRESENT else []

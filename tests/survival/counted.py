@@ -72,7 +72,7 @@ class Counted(Actor):
             try:
                 await getattr(self, name)()
             except StepFailed:
-                note("caught", name=name)
+                note("caught", which=name)
 
     @step(retry=_THREE)
     async def fails_twice(self) -> None:

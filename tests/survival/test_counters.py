@@ -51,7 +51,7 @@ def test_an_error_that_is_never_retried_uses_up_the_step_and_goes_into_run() -> 
     history = simulate(counted.hopeless_step, True)
 
     assert history.executions() == {"hopeless": 1, "works": 1}
-    assert history.facts("caught", name="hopeless")
+    assert history.facts("caught", which="hopeless")
     assert history.result["status"] == "succeeded"
     assert history.result["crashes"] == 0
 
