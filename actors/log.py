@@ -13,7 +13,7 @@ from pydantic_core import CoreSchema, core_schema
 from .closed import stale
 from .errors import StateUnreadable
 from .shapes import IMMUTABLE
-from .values import DEFAULT_LIMITS, UNLIMITED, Limits, ValueCodec
+from .values import UNLIMITED, Limits, ValueCodec
 
 if TYPE_CHECKING:
     from .actor import Anchor
@@ -173,8 +173,7 @@ class LogField:
         """The item that holds `value`. Raises NotSerializable, or pydantic's ValidationError."""
         if type(value) in self.codec.exact:
             return Item(None, value, self)
-        valid = self.codec.validate(value)
-        data = self.codec.encode_validated(valid, self.where, limits)
+        data, valid = self.codec.settle(value, self.where, limits)
         return Item(data, valid if type(valid) in IMMUTABLE else _UNREAD)
 
     def read(self, item: Item) -> Any:
@@ -351,5 +350,4 @@ class LogView:
         return self._write(value) != item.data
 
     def _write(self, value: Any) -> bytes:
-        valid = self.field.codec.validate(value)
-        return self.field.codec.encode(valid, self.field.where, DEFAULT_LIMITS)
+        return self.field.codec.settle(value, self.field.where, UNLIMITED)[0]

@@ -204,8 +204,7 @@ class Schema:
         return StateUnreadable(self.actor_name, f"the field {name!r}", why)
 
     def _encode(self, name: str, value: Any, limits: Limits) -> bytes:
-        codec = self.fields[name]
-        return codec.encode_validated(codec.validate(value), self.where(name), limits)
+        return self.fields[name].settle(value, self.where(name), limits)[0]
 
     def _plain(self, name: str, value: Any) -> Any:
         if name in self.logs:
@@ -221,9 +220,8 @@ class Schema:
                 "the stored state lacks it, and the class gives it no default",
             )
         value = field.get_default(call_default_factory=True, validated_data={})
-        codec = self.fields[name]
-        valid = codec.validate(value)
-        return Cell(codec.encode_validated(valid, self.where(name), limits), valid, "the start")
+        data, valid = self.fields[name].settle(value, self.where(name), limits)
+        return Cell(data, valid, "the start")
 
 
 def _complete(actor: type[Actor]) -> None:

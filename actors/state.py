@@ -189,8 +189,7 @@ def _changed(
     schema: Schema, name: str, value: Any, before: Cell, owner: str, limits: Limits
 ) -> Cell | None:
     codec = schema.fields[name]
-    valid = codec.validate(value)
-    data = codec.encode_validated(valid, schema.where(name), limits)
+    data, valid = codec.settle(value, schema.where(name), limits)
     if data == before.data or (codec.unordered and codec.same(valid, before.data)):
         return None
     return Cell(data, valid, owner)

@@ -134,6 +134,27 @@ class ValueCodec:
             self._check(value, data, where)
         return data
 
+    def settle(self, value: Any, where: str, limits: Limits = DEFAULT_LIMITS) -> tuple[bytes, Any]:
+        """(JSON, the value as its type has it): `validate` and `encode_validated` in one.
+
+        Raises what they raise. A value of exactly the declared types is not validated again.
+        """
+        if type(value) in self._shape.exact:
+            return self.encode(value, where, limits), value
+        check = self._shape.check
+        if check is not None:
+            data = self._try(value, where, limits)
+            if data is not None and check([value]) and not _has_long_number(data):
+                return data, value
+        valid = self.validate(value)
+        return self.encode_validated(valid, where, limits), valid
+
+    def _try(self, value: Any, where: str, limits: Limits) -> bytes | None:
+        try:
+            return self._write(value, where, limits, warnings="error")
+        except NotSerializable:
+            return None
+
     def decode(self, data: bytes) -> Any:
         """The value. Raises pydantic's ValidationError where the bytes are none of this type."""
         assert self._validator is not None, self.refusal

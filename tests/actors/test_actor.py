@@ -197,7 +197,9 @@ REFUSED: list[tuple[Any, dict[str, Any], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("base", "attributes", "thing", "remedy"), REFUSED, ids=str)
+@pytest.mark.parametrize(
+    ("base", "attributes", "thing", "remedy"), REFUSED, ids=range(len(REFUSED))
+)
 def test_a_class_that_cannot_work_is_refused_when_it_is_made(
     base: Any, attributes: dict[str, Any], thing: str, remedy: str
 ) -> None:

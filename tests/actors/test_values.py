@@ -27,7 +27,15 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import BaseModel, Field, PrivateAttr, RootModel, SecretStr, field_serializer
+from pydantic import (
+    BaseModel,
+    Field,
+    PrivateAttr,
+    RootModel,
+    SecretStr,
+    ValidationError,
+    field_serializer,
+)
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 from typing_extensions import TypedDict
 
@@ -170,9 +178,10 @@ class Pair(NamedTuple):
     right: str = ""
 
 
-def shown(value: object) -> str:
-    """As `repr`, and the same in every process."""
-    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
+def label(value: object) -> str:
+    """A name that does not depend on the hash seed or on addresses."""
+    text = repr(value)
+    return type(value).__name__ if "0x" in text or "{" in text else text
 
 
 ROUND: list[tuple[Any, Any]] = [
@@ -348,7 +357,7 @@ def write(annotation: Any, value: Any) -> bytes:
     return ValueCodec.of(annotation).encode(value, "the field 'x'")
 
 
-@pytest.mark.parametrize(("annotation", "value"), ROUND, ids=shown)
+@pytest.mark.parametrize(("annotation", "value"), ROUND, ids=label)
 def test_a_value_comes_back_the_same(annotation: Any, value: Any) -> None:
     codec = ValueCodec.of(annotation)
 
@@ -365,7 +374,7 @@ def test_a_value_comes_back_the_same(annotation: Any, value: Any) -> None:
     )
 
 
-@pytest.mark.parametrize(("annotation", "value"), REFUSED, ids=shown)
+@pytest.mark.parametrize(("annotation", "value"), REFUSED, ids=label)
 def test_a_value_that_would_not_come_back_is_refused_by_name(annotation: Any, value: Any) -> None:
     with pytest.raises(NotSerializable, match="the field 'x'"):
         write(annotation, value)
@@ -448,17 +457,14 @@ def test_a_validated_value_has_the_type_that_is_declared() -> None:
     assert codec.encode_validated(valid, "x") == b"[1.0,2.0]"
 
 
-@pytest.mark.parametrize(("annotation", "value"), [*ROUND, *REFUSED], ids=shown)
+@pytest.mark.parametrize(("annotation", "value"), [*ROUND, *REFUSED], ids=label)
 def test_what_validation_made_of_a_value_comes_back_or_is_refused(
     annotation: Any, value: Any
 ) -> None:
     codec = ValueCodec.of(annotation)
-    if codec.refusal is not None:
-        return
     try:
-        valid = codec.validate(value)
-        data = codec.encode_validated(valid, "x")
-    except (NotSerializable, ValueError):
+        data, valid = codec.settle(value, "x")
+    except (NotSerializable, ValidationError):
         return
 
     assert difference(valid, codec.decode(data)) is None
@@ -572,9 +578,10 @@ def test_any_value_under_any_annotation_round_trips_or_fails(annotation: Any, va
 def test_any_validated_value_round_trips_or_fails(annotation: Any, value: Any) -> None:
     codec = ValueCodec.of(annotation)
     try:
-        valid = codec.validate(value)
-        data = codec.encode_validated(valid, "x")
-    except (NotSerializable, ValueError):
+        data, valid = codec.settle(value, "x")
+    except (NotSerializable, ValidationError):
         return
 
     assert flat(codec.decode(data)) == flat(valid)
+    assert flat(codec.validate(value)) == flat(valid)
+    assert codec.encode_validated(valid, "x") == data or isinstance(valid, set | frozenset)
