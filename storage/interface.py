@@ -143,8 +143,11 @@ class Store(Protocol):
         """Steps of these tasks whose newest attempt has begun and not ended (`open`)."""
         ...
 
-    async def next_due(self, pool: str) -> float | None:
-        """The earliest `due_at` of a queued task of this pool."""
+    async def next_due(self, pool: str, *, now: float, since_boot: float | None) -> float | None:
+        """Seconds until the first queued task of this pool that is not due yet falls due.
+
+        Measured as in `claimable`; None where no task waits for that.
+        """
         ...
 
     async def load(self, key: int, *, flow: bool) -> Loaded:

@@ -218,9 +218,11 @@ class SqlStore(ABC):
         """Steps of these tasks whose newest attempt has begun and not ended (`open`)."""
         return await self._reading().run(partial(queries.open_steps, keys=keys))
 
-    async def next_due(self, pool: str) -> float | None:
-        """The earliest `due_at` of a queued task of this pool."""
-        return await self._reading().run(partial(queries.next_due, pool=pool))
+    async def next_due(self, pool: str, *, now: float, since_boot: float | None) -> float | None:
+        """Seconds until the first queued task of this pool that is not due yet falls due."""
+        return await self._reading().run(
+            partial(queries.next_due, pool=pool, now=now, since_boot=since_boot)
+        )
 
     async def load(self, key: int, *, flow: bool) -> Loaded:
         """Everything an incarnation needs. Raises TaskNotFound."""

@@ -183,10 +183,27 @@ def orphans(connection: sqlite3.Connection, epoch: int, after: int, limit: int) 
     )
 
 
-def next_due(connection: sqlite3.Connection, pool: str) -> float | None:
-    """The earliest instant for which a queued task of the pool waits."""
+def next_due(
+    connection: sqlite3.Connection, pool: str, now: float, since_boot: float | None
+) -> float | None:
+    """Seconds until the first queued task of the pool falls due, of those that wait for that."""
     row: tuple[float | None] = connection.execute(
-        "SELECT min(due_at) FROM task WHERE status = 'queued' AND pool = ?", (pool,)
+        """
+        SELECT min(
+            CASE
+                WHEN due_boot IS NOT NULL AND :since_boot IS NOT NULL
+                THEN max(due_boot - :since_boot, 0)
+                ELSE min(max(due_at - :now, 0), coalesce(due_delay, due_at - :now))
+            END
+        )
+        FROM task
+        WHERE status = 'queued' AND pool = :pool AND due_at IS NOT NULL
+          AND CASE
+                WHEN due_boot IS NOT NULL AND :since_boot IS NOT NULL THEN due_boot > :since_boot
+                ELSE due_at > :now
+              END
+        """,
+        {"pool": pool, "now": now, "since_boot": since_boot},
     ).fetchone()
     return row[0]
 

@@ -151,15 +151,26 @@ async def test_open_steps_are_those_that_have_begun_and_not_ended(store: Store) 
     assert await store.open_steps([]) == []
 
 
-async def test_the_next_due_instant_is_that_of_a_queued_task_of_the_pool(store: Store) -> None:
-    assert await store.next_due("tasks") is None
+async def test_the_next_due_is_that_of_a_queued_task_of_the_pool(store: Store) -> None:
+    assert await store.next_due("tasks", now=15.0, since_boot=None) is None
     await queued(store, "a", due_at=50.0)
     await queued(store, "b", due_at=40.0)
     await queued(store, "c", due_at=10.0, pool="other")
     await queued(store, "d", due_at=20.0, status=Status.PAUSED)
     await queued(store, "e")
 
-    assert await store.next_due("tasks") == 40.0
+    assert await store.next_due("tasks", now=15.0, since_boot=None) == 25.0
+    assert await store.next_due("tasks", now=45.0, since_boot=None) == 5.0
+
+
+async def test_what_is_left_of_a_delay_is_counted_from_the_boot_where_that_is_known(
+    store: Store,
+) -> None:
+    await queued(store, "a", due_at=5000.0, due_boot=70.0, due_delay=100.0)
+    await queued(store, "b", due_at=6000.0, due_delay=90.0)
+
+    assert await store.next_due("tasks", now=15.0, since_boot=30.0) == 40.0
+    assert await store.next_due("tasks", now=15.0, since_boot=None) == 90.0
 
 
 async def test_a_flow_loads_the_start_of_its_chapter_and_all_steps_of_it(store: Store) -> None:
