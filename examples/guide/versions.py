@@ -1,5 +1,6 @@
 """A class that changes while tasks of it are in the store."""
 
+import asyncio
 from typing import Any
 
 from everstep import Actor, step, upcast
@@ -10,6 +11,7 @@ class OldTicket(Actor, name="ticket"):
 
     @step
     async def answer(self) -> str:
+        await asyncio.sleep(3600)
         return f"old answer on {self.topic}"
 
 

@@ -1,0 +1,96 @@
+"""The examples of the guide do what the guide says of them."""
+
+import asyncio
+from pathlib import Path
+
+import httpx
+import pytest
+
+from everstep import Runtime
+from examples import agent, fanout, fastapi_app
+from examples.guide import plan
+
+# --- a plan -----------------------------------------------------------------------------------
+
+
+def test_a_plan_can_be_looked_at_when_its_process_is_long_gone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asyncio.run(plan.main(tmp_path / "tasks.db"))
+    asyncio.run(plan.look(tmp_path / "tasks.db"))
+
+    assert capsys.readouterr().out.splitlines() == [
+        "Report on refunds: refunds in the handbook and refunds in the law",
+        "report-7 succeeded",
+        "load completed 1",
+        "summarise completed 1",
+        "publish completed 1",
+        "1 task_started ",
+        "2 task_claimed ",
+        "3 step_started load",
+        "4 step_completed load",
+        "5 step_started summarise",
+        "6 step_completed summarise",
+        "7 step_started publish",
+        "8 step_completed publish",
+        "9 task_succeeded ",
+    ]
+
+
+# --- an agent ---------------------------------------------------------------------------------
+
+
+async def test_an_agent_uses_two_tools_at_once_and_remembers_both() -> None:
+    async with Runtime(":memory:") as runtime:
+        task = await runtime.start(agent.Agent(question="How warm is it?"))
+
+        assert await task.result() == "It is -4 °C in Oslo and 19 °C in Rome."
+        state = await task.state()
+        assert isinstance(state, agent.Agent)
+        roles = [message.role for message in state.messages]
+        assert roles == ["user", "assistant", "tool", "tool", "assistant"]
+        steps = {done.identity for done in await task.steps()}
+        assert steps == {"think", "use:call-1", "use:call-2", "think#2"}
+
+
+# --- a fan-out --------------------------------------------------------------------------------
+
+
+def test_a_fan_out_goes_on_with_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fanout, "web", fanout.Web())
+
+    first = asyncio.run(fanout.half(tmp_path / "tasks.db"))
+    sizes = asyncio.run(fanout.rest(tmp_path / "tasks.db"))
+
+    assert fanout.web.most == 10
+    assert sizes == {url: len(url) for url in fanout.URLS}
+    assert first < 100
+    assert 100 <= len(fanout.web.asked) <= 100 + 10  # at most those in the air are asked again
+
+
+# --- a web application ------------------------------------------------------------------------
+
+
+async def test_a_web_application_owns_its_runtime(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TASKS", str(tmp_path / "tasks.db"))
+    app = fastapi_app.app
+    transport = httpx.ASGITransport(app)
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=transport, base_url="http://test") as client,
+    ):
+        started = await client.put("/reports/first", params={"topic": "refunds"})
+        again = await client.put("/reports/first", params={"topic": "refunds"})
+        other = await client.put("/reports/first", params={"topic": "taxes"})
+        text = await client.get("/reports/first/text")
+        status = await client.get("/reports/first")
+        missing = await client.get("/reports/second")
+
+    assert (started.status_code, again.status_code, other.status_code) == (202, 202, 409)
+    assert text.json() == "All about refunds."
+    assert status.json() == "succeeded"
+    assert missing.status_code == 404
