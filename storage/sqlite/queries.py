@@ -175,7 +175,7 @@ def orphans(connection: sqlite3.Connection, epoch: int, after: int, limit: int) 
         connection.execute(
             f"""
             SELECT {_TASK} FROM task
-            WHERE status = 'running' AND epoch < ? AND key > ?
+            WHERE status = 'running' AND epoch < ? AND +key > ?  -- + leaves the index to epoch
             ORDER BY key LIMIT ?
             """,
             (epoch, after, limit),
