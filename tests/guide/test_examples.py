@@ -8,7 +8,20 @@ import pytest
 
 from everstep import Runtime
 from examples import agent, fanout, fastapi_app
-from examples.guide import plan
+from examples.guide import first, plan
+
+# --- the README -------------------------------------------------------------------------------
+
+
+def test_the_readme_s_program_prints_its_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    asyncio.run(first.main())
+
+    assert capsys.readouterr().out == "sent 1 line\n"
+
 
 # --- a plan -----------------------------------------------------------------------------------
 
