@@ -6,7 +6,7 @@ import logging
 import random
 from collections.abc import Awaitable, Callable, Coroutine
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, TypeVarTuple, overload
+from typing import TYPE_CHECKING, Any, Literal, Never, TypeVar, TypeVarTuple, overload
 from uuid import UUID
 
 from . import rows
@@ -176,9 +176,20 @@ class Ctx:
         """A random id, the same in every attempt and replay of this call."""
         return UUID(self._drawn("uuid"))
 
-    def again(self) -> Any:
-        """Return this from `run` to begin it anew on the present state, as the next chapter."""
-        return Again()
+    if TYPE_CHECKING:
+
+        def again(self) -> Never:
+            """Return this from `run` to begin it anew on the present state, as a new chapter.
+
+            `return self.ctx.again()` fits every return type, hence the annotation.
+            """
+            ...
+
+    else:
+
+        def again(self) -> Again:
+            """Return this from `run` to begin it anew on the present state, as a new chapter."""
+            return Again()
 
     # --- underneath -------------------------------------------------------------------
 

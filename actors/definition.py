@@ -6,7 +6,6 @@ import contextlib
 import functools
 import inspect
 import types
-import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -35,6 +34,10 @@ class StepOptions:
 
 
 DEFAULT_OPTIONS: Final = StepOptions()
+_DEFINITIONS: Final = "__everstep_definitions__"
+"""Where a class keeps its own definitions, and a function those that are made of it: what a cache
+elsewhere would keep alive."""
+_MOST_NAMES: Final = 100
 
 
 class StepDefinition:
@@ -79,7 +82,7 @@ class StepDefinition:
         self._names: Names = {} if names is None else names
         self._owner = owner
         self._output: ValueCodec | None = None
-        self._per_class: weakref.WeakKeyDictionary[type, StepDefinition] | None = None
+        self._per_class = False
 
     def __repr__(self) -> str:
         return f"<step {self.name}>"
@@ -98,11 +101,11 @@ class StepDefinition:
 
     def of(self, actor: type) -> StepDefinition:
         """This definition as it stands in the class `actor`: itself, unless its output differs."""
-        if self._per_class is None:
+        if not self._per_class:
             if self._output is not None:
                 return self
             return self._settle(actor)
-        found = self._per_class.get(actor)
+        found: StepDefinition | None = vars(actor).get(_DEFINITIONS, {}).get(self)
         return self._settle(actor) if found is None else found
 
     def check_output(self, actor: type) -> None:
@@ -110,7 +113,7 @@ class StepDefinition:
         annotation, _ = return_annotation(self.function, actor, self._names)
         if annotation is not NOT_RESOLVED:
             with contextlib.suppress(NotDefinedYet):
-                _codec(self.name, annotation)
+                _storable(self.name, annotation)
 
     def key_of(self, view: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         """The key of this call, "" where the step has none. Raises BadCall for an unusable one."""
@@ -136,8 +139,7 @@ class StepDefinition:
         if not per_class and annotation is not NOT_RESOLVED:
             self._output = _codec(self.name, annotation)
             return self
-        if self._per_class is None:
-            self._per_class = weakref.WeakKeyDictionary()
+        self._per_class = True
         own = StepDefinition(
             self.name,
             self.function,
@@ -147,7 +149,9 @@ class StepDefinition:
             owner=actor,
         )
         own._output = own._resolve(actor)
-        self._per_class[actor] = own
+        if _DEFINITIONS not in vars(actor):
+            setattr(actor, _DEFINITIONS, {})
+        vars(actor)[_DEFINITIONS][self] = own
         return own
 
     def _resolve(self, actor: type | None) -> ValueCodec:
@@ -163,6 +167,17 @@ class StepDefinition:
 
 
 def _codec(step: str, annotation: Any) -> ValueCodec:
+    try:
+        return _storable(step, annotation)
+    except NotDefinedYet as error:
+        raise BadActor(
+            f"the step {step}",
+            f"what it returns names something that is not defined: {error}",
+            "a return annotation whose names can be imported",
+        ) from error
+
+
+def _storable(step: str, annotation: Any) -> ValueCodec:
     codec = ValueCodec.of(annotation)
     if codec.refusal is not None:
         raise BadActor(
@@ -183,23 +198,19 @@ def is_async(function: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(bare) or inspect.iscoroutinefunction(inspect.unwrap(bare))
 
 
-_function_steps: weakref.WeakKeyDictionary[Callable[..., Any], dict[str | None, StepDefinition]] = (
-    weakref.WeakKeyDictionary()
-)
-
-
 def function_step(fn: Callable[..., Any], name: str | None = None) -> StepDefinition:
     """The definition of a step that is any callable, for `ctx.step(fn, …)`."""
     if not callable(fn):
         raise BadCall("fn", fn, "it cannot be called", "ctx.step(function, *arguments)")
     if not isinstance(fn, types.FunctionType):
         return _define(fn, name)
-    known = _function_steps.setdefault(fn, {})
-    if name not in known:
-        if len(known) > 100:  # names made up per call must not pile up
-            return _define(fn, name)
-        known[name] = _define(fn, name)
-    return known[name]
+    known: dict[str | None, StepDefinition] = vars(fn).setdefault(_DEFINITIONS, {})
+    found = known.get(name)
+    if found is None or found.function is not fn:  # functools.wraps copies what a function holds
+        found = _define(fn, name)
+        if len(known) < _MOST_NAMES:  # names made up per call must not pile up
+            known[name] = found
+    return found
 
 
 def _define(fn: Callable[..., Any], name: str | None) -> StepDefinition:

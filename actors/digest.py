@@ -38,7 +38,7 @@ _IMMUTABLE: Final = (str, int, float, bool, type(None), bytes)
 class Parameters:
     """The parameters of a step, without the actor itself."""
 
-    __slots__ = ("_defaults", "_plain", "_signature", "names", "required")
+    __slots__ = ("_defaults", "_named", "_plain", "_signature", "names", "required")
 
     def __init__(self, signature: inspect.Signature | None) -> None:
         """None: nothing is known (a builtin), so arguments are named by their position."""
@@ -47,6 +47,9 @@ class Parameters:
         self.names = tuple(p.name for p in parameters if p.kind not in _SPREAD)
         self._plain = tuple(p.name for p in parameters if p.kind in _POSITIONAL)
         self._defaults = {p.name: p.default for p in parameters if p.default is not _MISSING}
+        self._named = any(
+            p.kind is inspect.Parameter.KEYWORD_ONLY and p.default is _MISSING for p in parameters
+        )
         self.required = sum(name not in self._defaults for name in self.names)
 
     @classmethod
@@ -77,9 +80,8 @@ class Parameters:
             return {}
         if self._signature is None:
             return {str(place): value for place, value in enumerate(args)} | kwargs
-        if kwargs or not self.required <= len(args) <= len(self._plain):
-            given: Iterable[tuple[str, Any]] = self._bind_fully(what, args, kwargs).items()
-        elif len(self._plain) < len(self.names) and self.required > len(self._plain):
+        given: Iterable[tuple[str, Any]]
+        if kwargs or self._named or not self.required <= len(args) <= len(self._plain):
             given = self._bind_fully(what, args, kwargs).items()
         else:
             given = zip(self._plain, args, strict=False)

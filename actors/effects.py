@@ -40,6 +40,7 @@ class NotDone(Exception):
     """The effect did not happen: raised by the function itself, or answered by a probe."""
 
 
+Probe = Callable[[str], Awaitable[Done[Any] | NotDone]]
 NotDoneRule = type[BaseException] | tuple[type[BaseException], ...] | Callable[[Exception], bool]
 
 _NEVER_SENT = frozenset(
@@ -124,7 +125,7 @@ class _Once:
         operation: str,
         definition: StepDefinition,
         args: tuple[Any, ...],
-        probe: Callable[[str], Awaitable[Any]] | None,
+        probe: Probe | None,
         on_unknown: str,
         not_done: NotDoneRule,
     ) -> None:
@@ -154,7 +155,7 @@ async def perform_once(
     fn: Callable[..., Any],
     args: tuple[Any, ...],
     *,
-    probe: Callable[[str], Awaitable[Any]] | None,
+    probe: Probe | None,
     on_unknown: str,
     not_done: NotDoneRule,
 ) -> Any:
@@ -308,10 +309,9 @@ async def _resolve(
     life = once.scope.life
     if once.probe is not None:
         answer = await once.probe(once.operation)
+        _check_answer(answer)
         if isinstance(answer, Done):
             return await _received(once, row, answer.value, by="probe")
-        if not isinstance(answer, NotDone):
-            raise BadCall("probe", answer, "answers neither Done nor NotDone", "Done(value)")
         _record(once, EffectState.NOT_DONE, error=cause, by="probe")
         await life.ledger.durable()
     elif once.on_unknown != "retry":
@@ -319,6 +319,11 @@ async def _resolve(
     if error is not None:
         raise error
     return await _do(once)
+
+
+def _check_answer(answer: object) -> None:
+    if not isinstance(answer, (Done, NotDone)):
+        raise BadCall("probe", answer, "answers neither Done nor NotDone", "Done(value)")
 
 
 def _undecided(once: _Once, cause: Failure | None) -> BaseException:

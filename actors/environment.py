@@ -35,7 +35,9 @@ class Environment:
     """Seconds that steps in the air get to reach their checkpoint."""
     on_commit: Callable[[Ledger], None] | None = None
     """Told on the loop after each commit of a task, for those who follow its events."""
-    effects_running: dict[str, asyncio.Future[Any]] = field(default_factory=dict)
+    effects_running: dict[str, asyncio.Future[Any]] = field(
+        default_factory=dict[str, asyncio.Future[Any]]
+    )
     """Calls of effects that still run in this process, by operation id."""
-    severed: list[Any] = field(default_factory=list)
+    severed: list[Any] = field(default_factory=list[Any])
     """Coroutines that were cut off: they stay referenced, or their `finally` would run."""

@@ -20,7 +20,7 @@ from .leash import Severed
 from .retry import Retry, any_matches, delay, verdict
 from .scope import Call
 from .state import adopt
-from .verdicts import How, how_ended, requested_cancellation
+from .verdicts import How, how_ended, was_asked
 
 if TYPE_CHECKING:
     from .incarnation import Incarnation
@@ -179,8 +179,8 @@ async def _ended(
     retry: Retry,
 ) -> StepRow:
     """What follows an attempt that did not succeed: the row for the next one, or an exception."""
-    cancelled = requested_cancellation(asyncio.current_task())
-    how = how_ended(error, attempt.cause, cancelled)
+    asked = was_asked(error, attempt.leash, attempt.task)
+    how = how_ended(error, attempt.cause, asked)
     attempt.end()
     if life.fenced is not None or life.ledger.refusal is not None:
         raise error

@@ -5,11 +5,11 @@ from __future__ import annotations
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from pydantic import TypeAdapter
 
 from ..storage.errors import EverstepError
+from .retry import members
 
 __all__ = ["Failure", "StepFailed", "failure_of", "found_in", "read_failure"]
 
@@ -76,8 +76,8 @@ def _printable(text: str) -> str:
 
 
 def _single(error: BaseException) -> BaseException:
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
+    while len(inner := members(error)) == 1:
+        error = inner[0]
     return error
 
 
@@ -117,7 +117,4 @@ def found_in(error: BaseException) -> Iterator[StepFailed]:
         seen.add(id(one))
         if isinstance(one, StepFailed):
             yield one
-        if isinstance(one, BaseExceptionGroup):
-            members: tuple[Any, ...] = one.exceptions
-            stack.extend(members)
-        stack.extend((one.__cause__, one.__context__))
+        stack.extend((*members(one), one.__cause__, one.__context__))

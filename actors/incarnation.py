@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from types import CoroutineType
-from typing import Any, cast
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -36,7 +35,7 @@ from .scope import CURRENT, Call, Scope
 from .state import changed_items, collect, rebase
 from .traffic import done_within, resolve
 from .values import ValueCodec
-from .verdicts import Ended, Parted, leaves_for_good, requested_cancellation
+from .verdicts import Ended, Parted, leaves_for_good, was_asked
 
 __all__ = ["Incarnation"]
 
@@ -124,6 +123,8 @@ class Incarnation:
             self._begin(loaded)
         except Exception as error:  # noqa: BLE001  (validators and model_post_init of users)
             return self._unreadable(error)
+        if self._draining:
+            return Released()
         if self.ledger.progress.deaths or self.ledger.progress.brushes:
             self._reset = self.clock.call_later(self._reset_after, self._outlived)
         while True:
@@ -162,7 +163,7 @@ class Incarnation:
             CURRENT.reset(token)
         if isinstance(error, Severed):
             self.environment.severed.append(code)
-        if watch.cause is not None or (error is not None and requested_cancellation(task)):
+        if watch.cause is not None or (error is not None and was_asked(error, leash, task)):
             self._outcome = self._outcome or Released(
                 isinstance(error, Severed), self.steps_running
             )
@@ -263,8 +264,10 @@ class Incarnation:
         self._draining = True
         if self._over is None or self._over.done():
             return
-        if self._begun:
-            await self.journal.traffic.idle_within(self.clock, grace)
+        if not self._begun:
+            await self._over_within(cleanup)
+            return
+        await self.journal.traffic.idle_within(self.clock, grace)
         self._end_attempts(Parted())
         if self._watch is not None:
             self._watch.end(Parted())
@@ -291,8 +294,12 @@ class Incarnation:
 
     # --- asked by scopes and attempts ---------------------------------------------------
 
-    def perform(self, call: Call) -> CoroutineType[Any, Any, Any]:
-        return cast("CoroutineType[Any, Any, Any]", perform(self, call))
+    def perform(self, call: Call) -> Coroutine[Any, Any, Any]:
+        """The coroutine of a call, under the step's name for whoever forgets to await it."""
+        named: Any = perform(self, call)
+        named.__qualname__ = call.definition.name
+        coroutine: Coroutine[Any, Any, Any] = named
+        return coroutine
 
     def check_fenced(self) -> None:
         """Raise if nothing of this life may reach the ledger any more."""

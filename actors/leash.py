@@ -27,11 +27,13 @@ class Leash(Coroutine[Any, Any, T_co]):
     is collected.
     """
 
-    __slots__ = ("inner", "is_cut")
+    __slots__ = ("inner", "is_cut", "thrown")
 
     def __init__(self, inner: Coroutine[Any, Any, T_co]) -> None:
         self.inner = inner
         self.is_cut = False
+        self.thrown: BaseException | None = None
+        """What was thrown into the coroutine last, from outside."""
 
     def cut(self) -> None:
         self.is_cut = True
@@ -51,7 +53,18 @@ class Leash(Coroutine[Any, Any, T_co]):
         if self.is_cut:
             raise Severed
         error = value if isinstance(value, BaseException) else kind
+        if isinstance(error, BaseException):
+            self.thrown = error
         return self.inner.throw(error)
+
+    def was_thrown(self, error: BaseException) -> bool:
+        """Whether an exception that came out had been thrown in, itself or what it stems from."""
+        while error is not self.thrown:
+            before = error.__cause__ or error.__context__
+            if before is None:
+                return False
+            error = before
+        return True
 
     def close(self) -> None:
         if not self.is_cut:

@@ -16,7 +16,7 @@ from .backoff import (
     spread,
 )
 
-__all__ = ["Retry", "Verdict", "delay", "verdict"]
+__all__ = ["Retry", "Verdict", "any_matches", "delay", "members", "verdict"]
 
 Verdict = Literal["retry", "give_up"]
 ErrorTypes = tuple[type[Exception], ...]

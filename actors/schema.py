@@ -200,7 +200,10 @@ class Schema:
             raise PayloadTooLarge(f"the state of {self.actor_name}", size, limits.state)
 
     def _unknown(self, name: str, kind: str) -> StateUnreadable:
-        why = f"the class {self.actor.__name__} has no such {kind}"
+        if name in self.every_name:
+            why = f"it is stored as another kind of field than this class has: no {kind}"
+        else:
+            why = f"the class {self.actor.__name__} has no such field"
         return StateUnreadable(self.actor_name, f"the field {name!r}", why)
 
     def _encode(self, name: str, value: Any, limits: Limits) -> bytes:

@@ -10,7 +10,6 @@ import asyncio
 import weakref
 from collections.abc import Coroutine
 from contextvars import ContextVar
-from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
 from ..storage.errors import StaleAttempt
@@ -149,11 +148,9 @@ class Scope:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         key: str | None,
-    ) -> CoroutineType[Any, Any, Any]:
+    ) -> Coroutine[Any, Any, Any]:
         """As `call`, in this very scope; with a key of the caller's, if one is given."""
-        coroutine = self.life.perform(self.make_call(definition, args, kwargs, key))
-        coroutine.__qualname__ = definition.name
-        return coroutine
+        return self.life.perform(self.make_call(definition, args, kwargs, key))
 
     def present(self) -> Scope:
         """The scope whose code runs now: this one, or that of a step of the same life within it.

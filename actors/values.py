@@ -6,7 +6,7 @@ import functools
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic.errors import (
     PydanticSchemaGenerationError,
     PydanticUndefinedAnnotation,
@@ -15,8 +15,6 @@ from pydantic.errors import (
 from pydantic_core import (
     CoreSchema,
     PydanticSerializationError,
-    SchemaSerializer,
-    SchemaValidator,
 )
 
 from .errors import NotSerializable, PayloadTooLarge
@@ -85,6 +83,8 @@ class ValueCodec:
     @classmethod
     def of(cls, annotation: Any) -> ValueCodec:
         """The codec of an annotation; Any stands for plain JSON."""
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            return _of_annotation(annotation)  # cheap, and a cache would keep the class alive
         try:
             return _cached(annotation, repr(annotation))
         except TypeError:  # metadata that cannot be hashed
@@ -226,10 +226,6 @@ def _of_annotation(annotation: Any) -> ValueCodec:
         if getattr(error, "code", None) == "class-not-fully-defined":
             raise NotDefinedYet(f"{annotation!r}: {_first_line(error)}") from error
         return ValueCodec(None, None, Shape(), f"{annotation!r}: {_first_line(error)}")
-    if not isinstance(validator, SchemaValidator):  # a validator wrapped by a pydantic plugin
-        validator = SchemaValidator(schema)
-    if not isinstance(serializer, SchemaSerializer):
-        serializer = SchemaSerializer(schema)
     return ValueCodec(validator, serializer, shape_of(schema))
 
 

@@ -21,7 +21,7 @@ from .errors import (
     StepTimeout,
 )
 from .failures import found_in
-from .leash import Severed
+from .leash import Leash
 
 __all__ = [
     "Ended",
@@ -30,7 +30,7 @@ __all__ = [
     "how_ended",
     "leaves_for_good",
     "never_retried",
-    "requested_cancellation",
+    "was_asked",
 ]
 
 _NEVER_RETRIED = (
@@ -73,14 +73,14 @@ class How(Enum):
 def how_ended(error: BaseException, cause: BaseException | None, cancelled: bool) -> How:
     """Read the exception that left an attempt whose task is still ours.
 
-    `cause` is why the runtime ended it, if it did; `cancelled` whether its caller asked for a
-    cancellation that is still to be obeyed.
+    `cause` is why the runtime ended it, if it did; `cancelled` whether it is a cancellation that
+    its caller asked for.
     """
     if isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit)):
         return How.LEAVING
     if isinstance(cause, Parted) or isinstance(error, Ended):
         return How.CUT
-    if cancelled and isinstance(error, (asyncio.CancelledError, Severed)):
+    if cancelled:
         return How.LEFT
     if isinstance(cause, (StepTimeout, HeartbeatMissed)):
         return How.FAILED
@@ -100,6 +100,14 @@ def leaves_for_good(error: BaseException) -> bool:
     return never_retried(error) or any(failed.failure.final for failed in found_in(error))
 
 
-def requested_cancellation(task: asyncio.Task[Any] | None) -> bool:
-    """Whether somebody asked for the cancellation of the running task."""
-    return task is not None and task.cancelling() > 0
+def was_asked(
+    error: BaseException, leash: Leash[Any] | None, task: asyncio.Task[Any] | None
+) -> bool:
+    """Whether an exception that left user code is a cancellation that somebody asked for.
+
+    The count of requests alone does not tell: a TaskGroup of Python before 3.13 leaves one behind.
+    So it must also be what was thrown into the code from outside.
+    """
+    if not isinstance(error, asyncio.CancelledError) or task is None or leash is None:
+        return False
+    return task.cancelling() > 0 and leash.was_thrown(error)

@@ -31,7 +31,7 @@ class TaskFailed(EverstepError):
         self.error = error
         self.message = message
         self.traceback = traceback
-        where = f" in step {step}, tried {attempts} times" if step else ""
+        where = f" in step {step} ({attempts_made(attempts)})" if step else ""
         super().__init__(
             f"the task {task_id!r} failed ({reason}){where}: {error}: {message}; "
             f"mend the cause, then: await runtime.task({task_id!r}).resume()"
@@ -87,3 +87,8 @@ class RuntimeClosed(EverstepError):
             f"the runtime of {path} cannot be used: {why}; "
             "use it inside `async with Runtime(…) as runtime:`, on the loop that entered it"
         )
+
+
+def attempts_made(attempts: int) -> str:
+    """How often a step was tried, in words."""
+    return "its only attempt" if attempts == 1 else f"all of {attempts} attempts"

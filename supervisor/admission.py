@@ -12,7 +12,7 @@ from ..actors.environment import Environment
 from ..actors.ledger import Ledger
 from ..storage.clock import Due, Timer, left_of
 from ..storage.errors import StoreClosed, StoreFailed
-from ..storage.records import Status, TaskRow
+from ..storage.records import Progress, Status, TaskRow
 from .applying import apply
 from .catalogue import Catalogue
 from .decisions import at_claim
@@ -107,10 +107,11 @@ class Admission:
             self._suspects = True
         progress = life.ledger.progress
         if progress.status is Status.QUEUED:
-            if progress.due_delay is None:
-                self._queued = self._suspects = True
+            left = self._left(progress)
+            if left > 0:
+                self._arm(left)
             else:
-                self._arm(progress.due_delay)
+                self._queued = self._suspects = True
         if self._queued or (self._suspects and not self._lineup.busy):
             self._woken.set()
 
@@ -161,7 +162,11 @@ class Admission:
         rows = await self._store.suspects(
             self._spec.name, actors=known, suspects_from=limit, limit=_SUSPECTS
         )
-        due = {row.key: row for row in rows if row.key not in self._lives and self._is_due(row)}
+        due = {
+            row.key: row
+            for row in rows
+            if row.key not in self._lives and self._left(row.progress) <= 0
+        }
         waiting = [suspect_of(row) for row in due.values()]
         now = self._clock.now()
         begun = [
@@ -212,9 +217,10 @@ class Admission:
         if lives:
             await asyncio.wait([life.claimed for life in lives])
 
-    def _is_due(self, row: TaskRow) -> bool:
-        at, boot, delay = row.progress.due_at, row.progress.due_boot, row.progress.due_delay
-        return at is None or delay is None or left_of(self._clock, Due(at, boot, delay)) <= 0
+    def _left(self, progress: Progress) -> float:
+        """Seconds before which a queued task is not to be claimed."""
+        at, boot, delay = progress.due_at, progress.due_boot, progress.due_delay
+        return 0 if at is None or delay is None else left_of(self._clock, Due(at, boot, delay))
 
     def _outlived(self, key: int) -> None:
         if self._lineup.through(key):
@@ -223,9 +229,12 @@ class Admission:
     # --- time and trouble -------------------------------------------------------------------
 
     async def _arm_next_due(self) -> None:
-        due = await self._store.next_due(self._spec.name)
-        if due is not None and due > self._clock.now():
-            self._arm(due - self._clock.now())
+        boot, since = self._clock.boot()
+        left = await self._store.next_due(
+            self._spec.name, now=self._clock.now(), since_boot=since if boot else None
+        )
+        if left is not None:
+            self._arm(left)
 
     def _arm(self, delay: float) -> None:
         """Wake up after `delay` seconds, or earlier where that is armed already."""

@@ -142,8 +142,8 @@ class WatchedStore:
     async def open_steps(self, keys: Collection[int]) -> list[StepRow]:
         return await self._store.open_steps(keys)
 
-    async def next_due(self, pool: str) -> float | None:
-        return await self._store.next_due(pool)
+    async def next_due(self, pool: str, *, now: float, since_boot: float | None) -> float | None:
+        return await self._store.next_due(pool, now=now, since_boot=since_boot)
 
     async def load(self, key: int, *, flow: bool) -> Loaded:
         return await self._store.load(key, flow=flow)

@@ -28,6 +28,7 @@ __all__ = [
     "check_contents",
     "check_links",
     "check_place",
+    "is_half_made",
     "network_filesystem",
     "resolve",
     "set_pragmas",
@@ -47,6 +48,9 @@ _NETWORK = frozenset({
 
 _SMALLEST = 512
 """Bytes of the smallest database there is."""
+
+_FIRST_TRANSACTION = 4096
+"""Bytes of the file after the first transaction of its making."""
 
 _CHECKED_WHOLE = 16 * 1024 * 1024
 """Up to so many bytes all of a file is looked at when it is opened."""
@@ -132,8 +136,31 @@ def size_of(path: Path) -> int | None:
     return size
 
 
+def is_half_made(connection: sqlite3.Connection, path: Path) -> bool:
+    """Whether the making of this file was cut off before its first transaction was through.
+
+    Only opening it for writing undoes that transaction. A larger file is none of ours: our later
+    transactions are in the write-ahead log. Raises StoreUnreadable for such a one.
+    """
+    try:
+        connection.execute("PRAGMA user_version").fetchone()
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_READONLY_ROLLBACK:
+            return False
+        if path.stat().st_size > _FIRST_TRANSACTION:
+            raise StoreUnreadable(
+                str(path),
+                f"another program has left a transaction unfinished, in {path}-journal",
+                "open it with that program first, or give another path",
+            ) from error
+        return True
+    except sqlite3.Error:
+        return False
+    return False
+
+
 def check_contents(connection: sqlite3.Connection, path: Path) -> None:
-    """Check an existing file through a connection that cannot write.
+    """Check an existing file through a connection that does not write.
 
     Raises StoreUnreadable, ForeignStore, StoreTooNew.
     """

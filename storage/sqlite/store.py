@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from everstep.storage.clock import Clock
 from everstep.storage.errors import StoreError
@@ -24,6 +25,8 @@ from everstep.storage.sqlite.upkeep import FileUpkeep, truncate
 from everstep.storage.sqlite.writer import Writer
 
 __all__ = ["Durability", "SqliteStore"]
+
+T = TypeVar("T")
 
 Durability = Literal["full", "normal"]
 """What a power cut may take: nothing that was acknowledged, or the newest of it."""
@@ -122,14 +125,25 @@ async def _check_or_create(file: Path) -> None:
     """Check a file that exists; otherwise let SQLite create an empty one."""
     opening.check_links(file)
     size = opening.size_of(file)
-    if size == 0:
-        return
-    connection = await ConnectionThread.open(opening.uri_of(file, "ro" if size else "rwc"))
+    if size is None:
+        await _through(file, "rwc", _nothing)
+    elif size and await _through(file, "ro", partial(opening.is_half_made, path=file)):
+        await _through(file, "rw", partial(opening.check_contents, path=file))
+    elif size:
+        await _through(file, "ro", partial(opening.check_contents, path=file))
+
+
+async def _through(file: Path, mode: str, function: Callable[[sqlite3.Connection], T]) -> T:
+    """What `function` returns, called with a connection that is closed again."""
+    connection = await ConnectionThread.open(opening.uri_of(file, mode))
     try:
-        if size:
-            await connection.run(partial(opening.check_contents, path=file))
+        return await connection.run(function)
     finally:
         await connection.close()
+
+
+def _nothing(connection: sqlite3.Connection) -> None:
+    """To connect is enough."""
 
 
 def _prepare_reader(connection: sqlite3.Connection) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -46,7 +46,8 @@ class Driver:
         return ledger
 
     def life(self, ledger: Ledger, actor: type[Actor], **options: Any) -> Incarnation:
-        return Incarnation(self.environment, ledger, actor, **{"reset_after": 300.0, **options})
+        reset_after: float = options.get("reset_after", 300.0)
+        return Incarnation(self.environment, ledger, actor, reset_after=reset_after)
 
     async def live(self, ledger: Ledger, actor: type[Actor]) -> Exit:
         return await self.life(ledger, actor).live()
@@ -111,7 +112,7 @@ def _beginning(epoch: int, now: float) -> Progress:
 
 
 @asynccontextmanager
-async def driving(store: Store | None = None) -> AsyncIterator[Driver]:
+async def driving(store: Store | None = None) -> AsyncGenerator[Driver]:
     clock = ManualClock()
     store = store or MemoryStore(clock=clock)
     await store.open()

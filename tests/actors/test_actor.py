@@ -259,6 +259,14 @@ class Box(Actor, Generic[T]):
     async def me(self) -> Self:
         return self
 
+    @step
+    async def maybe(self) -> Self | None:
+        return None
+
+    @step
+    async def named(self) -> dict[str, list[Self]]:
+        return {"a": [self]}
+
 
 class Rows(Box[list[T]], Generic[T]):
     pass
@@ -278,6 +286,8 @@ class TextRows(Rows[str]):
         (IntBox, "get", 5),
         (IntBox, "several", [5]),
         (IntBox, "me", IntBox(content=1)),
+        (IntBox, "maybe", IntBox(content=1)),
+        (IntBox, "named", {"a": [IntBox(content=1)]}),
         (TextRows, "get", ["a"]),
         (TextRows, "several", [["a"]]),
     ],
@@ -289,7 +299,7 @@ def test_a_step_of_a_generic_actor_returns_what_the_concrete_class_says(
 
     assert definition.output.decode(definition.output.encode(value, "x")) == value
     with pytest.raises(ValidationError):
-        definition.output.decode(b'{"other":1.5}')
+        definition.output.decode(b'{"other":"x"}')
     assert definition.of(actor) is definition
 
 

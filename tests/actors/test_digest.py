@@ -47,6 +47,7 @@ def test_arguments_are_bound_by_name_and_defaults_are_left_out() -> None:
     assert of("u", 2) != of("u", 3)
     assert of("u", a=1, b=2) == of("u", b=2, a=1)
     assert of("u", 1, 2) != of("u", 1, 3)
+    assert function_step(named).digest_of((1,), {"c": 3})[1] == "a=1, c=3"
 
 
 @pytest.mark.parametrize(
@@ -70,9 +71,17 @@ def test_a_default_counts_as_left_out_only_where_its_type_is_the_same() -> None:
     assert of("u", True) != of("u", 1)
 
 
-def test_arguments_that_do_not_fit_are_a_type_error() -> None:
-    with pytest.raises(TypeError, match="fetch"):
-        of()
+async def named(a: int, b: int = 1, *, c: int) -> None:
+    """Has a parameter that must be named."""
+
+
+@pytest.mark.parametrize(
+    ("fn", "args", "kwargs"),
+    [(fetch, (), {}), (named, (1, 2), {}), (named, (1, 2, 3), {"c": 1}), (named, (1,), {"d": 1})],
+)
+def test_arguments_that_do_not_fit_are_a_type_error(fn: Any, args: Any, kwargs: Any) -> None:
+    with pytest.raises(TypeError, match=fn.__name__):
+        function_step(fn).digest_of(args, kwargs)
 
 
 def test_no_arguments_are_one_digest() -> None:

@@ -2,16 +2,19 @@
 
 import asyncio
 import functools
+import gc
 import inspect
 import threading
+import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from enum import Enum
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 from uuid import UUID
 
 import pytest
+from pydantic import BaseModel
 
 from everstep.actors.actor import Actor, steps_of
 from everstep.actors.definition import StepDefinition, function_step
@@ -256,6 +259,30 @@ def test_an_output_whose_class_is_nowhere_is_refused_when_it_is_needed() -> None
         steps_of(Own)["lost"].of(Own)
 
 
+def test_an_output_that_holds_what_is_not_defined_is_refused_when_it_is_needed() -> None:
+    class Half(BaseModel):
+        other: "Nowhere"  # type: ignore[name-defined]  # noqa: F821
+
+    class Own(Actor):
+        @step
+        async def half(self) -> Half:
+            return Half(other=1)
+
+    with pytest.raises(BadActor, match="Nowhere"):
+        steps_of(Own)["half"].of(Own)
+
+
+def test_an_annotation_that_is_no_python_is_refused_when_it_is_needed() -> None:
+    class Own(Actor):
+        @step
+        async def odd(self): ...  # type: ignore[no-untyped-def]
+
+    definition = steps_of(Own)["odd"]
+    definition.function.__annotations__["return"] = "list["
+    with pytest.raises((BadActor, SyntaxError)):
+        definition.of(Own)
+
+
 def test_a_missing_annotation_is_plain_json() -> None:
     output = definition(Report.nothing).output
 
@@ -358,6 +385,38 @@ def test_a_function_as_a_step_has_its_own_output_and_arguments() -> None:
     assert function_step(fetch, "get it") is found
     assert function_step(len).digest_of(("a",), {})[1] == 'obj="a"'
     assert function_step(range).digest_of((3,), {})[1] == "0=3"
+
+
+def test_what_wraps_a_function_has_a_definition_of_its_own() -> None:
+    inner = function_step(fetch)
+
+    @functools.wraps(fetch)
+    async def outer(url: str) -> list[str]:
+        return await fetch(url)
+
+    assert function_step(outer) is not inner
+    assert function_step(outer).function is outer
+    assert function_step(fetch) is inner
+
+
+def test_functions_and_classes_are_not_kept_alive_by_their_definitions() -> None:
+    async def passing() -> int:
+        return 1
+
+    class Passing(Actor):
+        @step
+        async def me(self) -> Self:
+            return self
+
+    for number in range(200):
+        function_step(passing, f"name {number}")
+    steps_of(Passing)["me"].of(Passing)
+    gone = [weakref.ref(passing), weakref.ref(Passing)]
+
+    del passing, Passing
+    gc.collect()
+
+    assert [ref() for ref in gone] == [None, None]
 
 
 def test_what_cannot_be_called_is_no_step() -> None:
