@@ -19,8 +19,6 @@ from tests.actors.crashing import EXECUTED, Tools, crash_then
 from tests.actors.driver import driving
 
 ONCE = Retry(max_attempts=1)
-SOON = Retry(max_attempts=2, backoff=none())
-EXECUTED: list[str] = []
 
 
 @pytest.fixture(autouse=True)

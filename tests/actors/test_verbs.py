@@ -18,10 +18,6 @@ from everstep.actors.upcast import upcast
 from tests.actors.crashing import EXECUTED, Tools, crash_then
 from tests.actors.driver import driving
 
-ONCE = Retry(max_attempts=1)
-SOON = Retry(max_attempts=2, backoff=none())
-EXECUTED: list[str] = []
-
 
 @pytest.fixture(autouse=True)
 def _nothing_executed() -> None:
