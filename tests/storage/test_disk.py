@@ -28,6 +28,7 @@ SHIM = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +70,16 @@ static int fails(const char *name, int fd) {
         if (fails("read", fd)) { errno = EIO; return -1; } \
         return real(fd, data, size, at); \
     }
+
+/* Die before the first transaction of a file is through, if FAIL_DIR/unlink exists. */
+int unlink(const char *path) {
+    REAL("unlink", int (*)(const char *));
+    const char *dir = getenv("FAIL_DIR");
+    char control[512];
+    snprintf(control, sizeof control, "%s/unlink", dir ? dir : "");
+    if (strstr(path, "tasks.db-journal") && access(control, F_OK) == 0) kill(getpid(), SIGKILL);
+    return real(path);
+}
 
 SYNC(fsync)
 SYNC(fdatasync)
@@ -202,4 +213,28 @@ async def test_giving_up_on_a_disk_is_an_end_in_order(shim: Path, file: Path, ki
     assert store.orderly_epoch == 1
     assert steps in (["0/before"], ["0/before", "0/a"])
     await hold(store, Life(store, id="more").create())
+    await store.close()
+
+
+MAKE = """
+import asyncio, sys
+from everstep.storage import SqliteStore, SystemClock
+
+asyncio.run(SqliteStore(sys.argv[1], clock=SystemClock()).open())
+"""
+
+
+async def test_a_death_while_a_file_is_made_leaves_one_that_opens(shim: Path, file: Path) -> None:
+    environment = {**os.environ, "LD_PRELOAD": str(shim), "FAIL_DIR": str(file.parent)}
+    (file.parent / "unlink").touch()
+    done = await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-c", MAKE, str(file)], env=environment
+    )
+    assert done.returncode == -9
+    assert file.with_name("tasks.db-journal").exists()
+
+    store = SqliteStore(file, clock=SystemClock())
+    await store.open()
+
+    await hold(store, Life(store).create())
     await store.close()

@@ -130,6 +130,28 @@ async def test_another_programs_database_in_use_is_refused_with_its_log(
     theirs.close()
 
 
+def unfinished(file: Path) -> None:
+    """Leave another program's database with a transaction that it did not finish."""
+    made = file.with_name("theirs.db")
+    theirs = sqlite3.connect(made, isolation_level=None)
+    theirs.execute("PRAGMA cache_size = 2")
+    theirs.execute("CREATE TABLE theirs (x)")
+    theirs.execute("INSERT INTO theirs VALUES (zeroblob(90000))")
+    theirs.execute("BEGIN")
+    theirs.execute("UPDATE theirs SET x = randomblob(90000)")
+    for end in ("", "-journal"):
+        make(file.with_name(file.name + end), contents(file.with_name("theirs.db" + end)) or b"")
+    theirs.close()
+
+
+async def test_a_transaction_that_another_program_left_is_not_undone(
+    file: Path, clock: ManualClock
+) -> None:
+    unfinished(file)
+
+    await refused(file, clock, StoreUnreadable, "left a transaction unfinished")
+
+
 async def test_a_newer_schema_is_refused(used: Path, clock: ManualClock) -> None:
     write(used, f"PRAGMA user_version = {schema.VERSION + 1}")
 
