@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
 
 from everstep.actors.actor import Actor
-from everstep.actors.backoff import none
-from everstep.actors.exits import Crashed, Halted, Succeeded
-from everstep.actors.failures import StepFailed
-from everstep.actors.log import Log
+from everstep.actors.exits import Halted, Succeeded
 from everstep.actors.retry import Retry
 from everstep.actors.step import step
 from everstep.actors.upcast import upcast

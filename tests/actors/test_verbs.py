@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import Any
 
 import pytest
 
 from everstep.actors.actor import Actor
-from everstep.actors.backoff import none
-from everstep.actors.exits import Crashed, Halted, Succeeded
-from everstep.actors.failures import StepFailed
+from everstep.actors.exits import Crashed, Succeeded
 from everstep.actors.log import Log
-from everstep.actors.retry import Retry
 from everstep.actors.step import step
-from everstep.actors.upcast import upcast
 from tests.actors.crashing import EXECUTED, Tools, crash_then
 from tests.actors.driver import driving
 
