@@ -16,7 +16,7 @@ from everstep.actors.ledger import Ledger
 from everstep.actors.result import result_codec
 from everstep.actors.schema import Schema, join, join_items
 from everstep.actors.threads import Threads
-from everstep.storage import MemoryStore, NewTask, Progress, SnapshotRow, Status
+from everstep.storage import Loaded, MemoryStore, NewTask, Progress, SnapshotRow, Status
 from everstep.storage.interface import Store
 from everstep.testing import ManualClock
 
@@ -45,9 +45,8 @@ class Driver:
         await ledger.durable()
         return ledger
 
-    def life(self, ledger: Ledger, actor: type[Actor], **options: Any) -> Incarnation:
-        reset_after: float = options.get("reset_after", 300.0)
-        return Incarnation(self.environment, ledger, actor, reset_after=reset_after)
+    def life(self, ledger: Ledger, actor: type[Actor], loaded: Loaded | None = None) -> Incarnation:
+        return Incarnation(self.environment, ledger, actor, reset_after=300.0, loaded=loaded)
 
     async def live(self, ledger: Ledger, actor: type[Actor]) -> Exit:
         return await self.life(ledger, actor).live()
