@@ -204,9 +204,12 @@ def function_step(fn: Callable[..., Any], name: str | None = None) -> StepDefini
         raise BadCall("fn", fn, "it cannot be called", "ctx.step(function, *arguments)")
     if not isinstance(fn, types.FunctionType):
         return _define(fn, name)
-    known: dict[str | None, StepDefinition] = vars(fn).setdefault(_DEFINITIONS, {})
-    found = known.get(name)
-    if found is None or found.function is not fn:  # functools.wraps copies what a function holds
+    holder, known = vars(fn).get(_DEFINITIONS, (None, {}))
+    if holder is not fn:  # functools.wraps copies what a function holds
+        known = {}
+        vars(fn)[_DEFINITIONS] = (fn, known)
+    found: StepDefinition | None = known.get(name)
+    if found is None:
         found = _define(fn, name)
         if len(known) < _MOST_NAMES:  # names made up per call must not pile up
             known[name] = found

@@ -83,7 +83,7 @@ class ValueCodec:
     @classmethod
     def of(cls, annotation: Any) -> ValueCodec:
         """The codec of an annotation; Any stands for plain JSON."""
-        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        if _is_model(annotation):
             return _of_annotation(annotation)  # cheap, and a cache would keep the class alive
         try:
             return _cached(annotation, repr(annotation))
@@ -204,6 +204,10 @@ def _first_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     shown = lines[1] if len(lines) > 1 and lines[0].endswith(":") else (lines or [""])[0]
     return shown[:300] or type(error).__name__
+
+
+def _is_model(annotation: object) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
 
 
 @functools.lru_cache(maxsize=2048)

@@ -400,20 +400,24 @@ def test_what_wraps_a_function_has_a_definition_of_its_own() -> None:
 
 
 def test_functions_and_classes_are_not_kept_alive_by_their_definitions() -> None:
-    async def passing() -> int:
-        return 1
+    def function() -> weakref.ref[Any]:
+        async def passing() -> int:
+            return 1
 
-    class Passing(Actor):
-        @step
-        async def me(self) -> Self:
-            return self
+        for number in range(200):
+            function_step(passing, f"name {number}")
+        return weakref.ref(passing)
 
-    for number in range(200):
-        function_step(passing, f"name {number}")
-    steps_of(Passing)["me"].of(Passing)
-    gone = [weakref.ref(passing), weakref.ref(Passing)]
+    def actor() -> weakref.ref[Any]:
+        class Passing(Actor):
+            @step
+            async def me(self) -> Self:
+                return self
 
-    del passing, Passing
+        steps_of(Passing)["me"].of(Passing)
+        return weakref.ref(Passing)
+
+    gone = [function(), actor()]
     gc.collect()
 
     assert [ref() for ref in gone] == [None, None]
