@@ -204,7 +204,8 @@ def function_step(fn: Callable[..., Any], name: str | None = None) -> StepDefini
         raise BadCall("fn", fn, "it cannot be called", "ctx.step(function, *arguments)")
     if not isinstance(fn, types.FunctionType):
         return _define(fn, name)
-    holder, known = vars(fn).get(_DEFINITIONS, (None, {}))
+    held: tuple[Any, dict[str | None, StepDefinition]] = vars(fn).get(_DEFINITIONS, (None, {}))
+    holder, known = held
     if holder is not fn:  # functools.wraps copies what a function holds
         known = {}
         vars(fn)[_DEFINITIONS] = (fn, known)
