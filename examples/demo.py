@@ -28,8 +28,8 @@ from rich.text import Text
 
 from everstep import Actor, Done, Log, NotDone, Retry, Runtime, Task, fixed, step
 
-PACE = 0.15 if os.environ.get("EVERSTEP_EXAMPLE") == "check" else 1.0
-"""Seconds that one second of the play takes."""
+PACE = 0.15 if os.environ.get("EVERSTEP_EXAMPLE") == "check" else 0.8
+"""Seconds that the model takes for one unit of thinking."""
 REPORTS = {
     "refunds": 1.0,
     "invoices": 1.2,
@@ -344,7 +344,7 @@ LOUD = {"task_died": "bold red", "step_died": "bold red", "task_succeeded": "bol
 
 async def play(folder: Path, console: Console) -> None:
     stage = Stage()
-    console.print("\n[bold]everstep[/]: six reports, each a task of six steps.")
+    console.print("\n[bold]everstep[/]: six reports at once, each a task of six steps.")
     worker = await begin(folder)
     headline(console, f"process {worker.pid} begins", "cyan")
     with Live(stage, console=console, refresh_per_second=12):
