@@ -28,7 +28,7 @@ from rich.text import Text
 
 from everstep import Actor, Done, Log, NotDone, Retry, Runtime, Task, fixed, step
 
-PACE = 0.15 if os.environ.get("EVERSTEP_EXAMPLE") == "check" else 0.8
+PACE = 0.15 if os.environ.get("EVERSTEP_EXAMPLE") == "check" else 0.7
 """Seconds that the model takes for one unit of thinking."""
 REPORTS = {
     "refunds": 1.0,
