@@ -164,19 +164,11 @@ async def crash_of_run(life: Life, times: int) -> dict[str, Any]:
 
 
 class EndsFirst(Counted):
+    _left: asyncio.Task[None] | None = None
+
     async def run(self) -> None:
-        self.left = asyncio.create_task(self.endless())
+        self._left = asyncio.create_task(self.endless())
         await self.works()
-
-    _left: asyncio.Task[None]
-
-    @property
-    def left(self) -> asyncio.Task[None]:
-        return self._left
-
-    @left.setter
-    def left(self, task: asyncio.Task[None]) -> None:
-        self._left = task
 
 
 async def run_ends_first(life: Life) -> dict[str, Any]:

@@ -111,6 +111,26 @@ class RandomFlow(Actor):
     log: Log[str] = Log()
     outputs: list[str] = []
 
+    @step(key="label", retry=_RETRY)
+    async def work(self, label: str, work: dict[str, Any]) -> str:
+        return await self.do(label, work)
+
+    @step(key="label", retry=_RETRY, checkpoint="lazy")
+    async def lazily(self, label: str, work: dict[str, Any]) -> str:
+        return await self.do(label, work)
+
+    @step(retry=_RETRY)
+    async def plain(self, label: str) -> str:
+        note("executed")
+        boundary(f"inside plain {label}")
+        self.total += 1
+        return f"plain {label}"
+
+    @step(retry=_RETRY)
+    async def kept(self, drawn: list[Any]) -> list[Any]:
+        note("executed")
+        return drawn
+
     async def run(self) -> list[str]:
         outputs = self.outputs
         for op in self.chapters[self.chapter]:
@@ -118,8 +138,7 @@ class RandomFlow(Actor):
         self.outputs = outputs
         self.chapter += 1
         if self.chapter < len(self.chapters):
-            again: list[str] = self.ctx.again()
-            return again
+            return self.ctx.again()
         return self.outputs
 
     async def carry_out(self, op: dict[str, Any]) -> list[str]:
@@ -132,9 +151,10 @@ class RandomFlow(Actor):
                 return await self.in_run(op["what"], op["label"])
 
     async def attempted(self, work: dict[str, Any]) -> str:
-        call = self.lazily if work["lazy"] else self.work
         try:
-            return await call(work["label"], work)
+            if work["lazy"]:
+                return await self.lazily(work["label"], work)
+            return await self.work(work["label"], work)
         except StepFailed as error:
             if not error.is_a(Hopeless):
                 raise
@@ -159,14 +179,6 @@ class RandomFlow(Actor):
             note("crash", label=label)
             raise RuntimeError(f"run crashes once at {label}")
         return []
-
-    @step(key="label", retry=_RETRY)
-    async def work(self, label: str, work: dict[str, Any]) -> str:
-        return await self.do(label, work)
-
-    @step(key="label", retry=_RETRY, checkpoint="lazy")
-    async def lazily(self, label: str, work: dict[str, Any]) -> str:
-        return await self.do(label, work)
 
     async def do(self, label: str, work: dict[str, Any]) -> str:
         note("executed")
@@ -195,18 +207,6 @@ class RandomFlow(Actor):
         if work["hopeless"]:
             raise Hopeless(label)
         return "(" + " ".join(parts) + ")"
-
-    @step(retry=_RETRY)
-    async def plain(self, label: str) -> str:
-        note("executed")
-        boundary(f"inside plain {label}")
-        self.total += 1
-        return f"plain {label}"
-
-    @step(retry=_RETRY)
-    async def kept(self, drawn: list[Any]) -> list[Any]:
-        note("executed")
-        return drawn
 
 
 # --- as data -----------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -18,7 +18,7 @@ __all__ = ["living", "standing", "to_end"]
 
 
 @asynccontextmanager
-async def living(life: Life, *, restart: Restart | None = None) -> AsyncIterator[Runtime]:
+async def living(life: Life, *, restart: Restart | None = None) -> AsyncGenerator[Runtime]:
     """The runtime of a life."""
     tree = Pool(restart=restart or Restart(3))
     runtime = Runtime(life.path, store=life.store(), clock=life.clock, tree=tree)

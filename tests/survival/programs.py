@@ -6,7 +6,7 @@ import asyncio
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import everstep.running
@@ -126,11 +126,12 @@ def lifespan(path: str) -> None:
     from fastapi import FastAPI
 
     @asynccontextmanager
-    async def life(_: FastAPI) -> AsyncIterator[None]:
+    async def life(_: FastAPI) -> AsyncGenerator[None]:
         async with Runtime(path, grace=0.1) as runtime:
             await runtime.start(Waits(), id="task")
             await BEGUN.wait()
-            raise ValueError("in the lifespan")
+            if path:
+                raise ValueError("in the lifespan")
             yield
 
     uvicorn.run(FastAPI(lifespan=life), port=0, log_level="error")
