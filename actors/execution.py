@@ -180,7 +180,8 @@ async def _ended(
 ) -> StepRow:
     """What follows an attempt that did not succeed: the row for the next one, or an exception."""
     asked = was_asked(error, attempt.leash, attempt.task)
-    how = how_ended(error, attempt.cause, asked)
+    closed = attempt.leash is not None and attempt.leash.is_closed
+    how = how_ended(error, attempt.cause, asked, closed)
     attempt.end()
     if life.fenced is not None or life.ledger.refusal is not None:
         raise error

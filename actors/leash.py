@@ -27,11 +27,13 @@ class Leash(Coroutine[Any, Any, T_co]):
     is collected.
     """
 
-    __slots__ = ("inner", "is_cut", "thrown")
+    __slots__ = ("inner", "is_closed", "is_cut", "thrown")
 
     def __init__(self, inner: Coroutine[Any, Any, T_co]) -> None:
         self.inner = inner
         self.is_cut = False
+        self.is_closed = False
+        """It was closed from outside, as an abandoned coroutine is."""
         self.thrown: BaseException | None = None
         """What was thrown into the coroutine last, from outside."""
 
@@ -67,6 +69,7 @@ class Leash(Coroutine[Any, Any, T_co]):
         return True
 
     def close(self) -> None:
+        self.is_closed = True
         if not self.is_cut:
             self.inner.close()
 

@@ -70,13 +70,15 @@ class How(Enum):
     """The process is told to end: passes through."""
 
 
-def how_ended(error: BaseException, cause: BaseException | None, cancelled: bool) -> How:
+def how_ended(
+    error: BaseException, cause: BaseException | None, cancelled: bool, closed: bool = False
+) -> How:
     """Read the exception that left an attempt whose task is still ours.
 
     `cause` is why the runtime ended it, if it did; `cancelled` whether it is a cancellation that
-    its caller asked for.
+    its caller asked for; `closed` whether its coroutine was closed, as an abandoned one is.
     """
-    if isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit)):
+    if closed or isinstance(error, (KeyboardInterrupt, SystemExit)):
         return How.LEAVING
     if isinstance(cause, Parted) or isinstance(error, Ended):
         return How.CUT
