@@ -49,10 +49,10 @@ examples: venv ## run every example
 	$(BIN)/python scripts/run_examples.py
 
 bench: venv ## measure
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python -m benchmarks.run
 
 bench-quick: venv ## measure in a minute
-	$(BIN)/python benchmarks/run.py --quick
+	$(BIN)/python -m benchmarks.run --quick
 
 wheel: venv ## build sdist and, from it, the wheel; compare both with the tree
 	rm -rf dist

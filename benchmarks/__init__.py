@@ -1,0 +1,1 @@
+"""Measures everstep beside SQLite itself: `make bench`. Nothing is asserted about time."""
