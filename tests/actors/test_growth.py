@@ -140,7 +140,7 @@ async def test_reading_one_item_of_a_long_log_costs_what_it_costs_on_a_short_one
     async with driving() as driver:
         await driver.run(Peeking(log=Log([{"a": "short"}])))
         await driver.run(Peeking(log=Log([{"a": KILOBYTE}] * 10_000)))
-    short, long = calls[:3], calls[3:]
+    short, long = calls[1:3], calls[4:]  # the first one fills caches
     assert long == short
 
 
