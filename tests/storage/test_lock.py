@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 from everstep.storage import SqliteStore, StoreClosed, StoreError, StoreInUse, SystemClock
 from everstep.storage.sqlite.lock import LockFile
 from everstep.testing import ManualClock
-from tests.storage.kit import Life, hold, lives
+from tests.storage.kit import Life, hold, lives, names, settle
 
 OWNER = """
 import asyncio, sys
@@ -250,6 +251,34 @@ async def test_a_lock_that_is_no_file_is_refused(file: Path, clock: ManualClock)
 
     with pytest.raises(StoreError, match="cannot be opened"):
         await SqliteStore(file, clock=clock).open()
+
+
+async def test_a_fifo_is_no_lock_file(file: Path, clock: ManualClock) -> None:
+    os.mkfifo(file.with_name("tasks.db.lock"))
+
+    with pytest.raises(StoreError, match="no ordinary file"):
+        await SqliteStore(file, clock=clock).open()
+
+
+async def test_an_owner_that_lost_its_lock_file_loses_to_the_next(
+    on_file: SqliteStore, file: Path
+) -> None:
+    (life,) = await lives(on_file, 1)
+    await asyncio.to_thread(file.with_name("tasks.db.lock").unlink)
+    assert await asyncio.to_thread(attempt, file) == "free"
+
+    assert names(await settle(on_file, life.checkpoint())) == ["LostLease"]
+
+
+async def test_a_note_that_cannot_be_written_is_left_aside(file: Path, clock: ManualClock) -> None:
+    lock = await LockFile.acquire(file, clock, 0)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        lock.note_orderly(7)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        lock.release()
 
 
 async def test_a_note_of_an_orderly_end_outlives_the_next_owners(

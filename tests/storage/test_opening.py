@@ -366,7 +366,7 @@ def lock_of(file: Path) -> Path:
     return file.with_name(file.name + ".lock")
 
 
-@pytest.mark.parametrize("turns", range(12))
+@pytest.mark.parametrize("turns", [0, 1, 2, 5, 10, 20, 50, 100, 200, 400, 800])
 async def test_a_cancelled_opening_leaves_the_file_free(
     file: Path, clock: ManualClock, turns: int
 ) -> None:

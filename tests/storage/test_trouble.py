@@ -107,6 +107,30 @@ async def test_an_alarm_says_what_happened_and_what_to_do(
     await note.settled
 
 
+async def test_a_listener_that_fails_disturbs_neither_the_store_nor_the_others(
+    on_file: SqliteStore, file: Path, clock: ManualClock
+) -> None:
+    def deaf(alarm: Alarm | None) -> None:
+        raise RuntimeError("cannot hear")
+
+    heard: list[Alarm | None] = []
+    on_file.on_alarm(deaf)
+    on_file.on_alarm(heard.append)
+    complaints: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(
+        lambda _, context: complaints.append(str(context["exception"]))
+    )
+    (life,) = await lives(on_file, 1)
+    with full(file):
+        (note,) = submit(on_file, life.checkpoint(output=BIG))
+        await clock.until_waiting()
+    clock.advance(2)
+
+    assert await note.settled is None
+    assert len(heard) == 2
+    assert complaints == ["cannot hear"] * 2
+
+
 async def test_pauses_grow_from_a_tenth_of_a_second_to_two(
     on_file: SqliteStore, file: Path, clock: ManualClock
 ) -> None:
@@ -257,25 +281,6 @@ async def test_a_commit_during_which_the_loop_ends_is_neither_lost_nor_repeated(
     assert names([await note.settled for note in notes]) == ["", ""]
     assert len(await on_file.steps(life.key)) == 2
     assert len(await on_file.events(life.key)) == 2
-
-
-async def test_reads_go_on_after_their_connection_failed(
-    on_file: SqliteStore, clock: ManualClock
-) -> None:
-    (life,) = await lives(on_file, 1)
-    calls = 0
-
-    def fails_once(connection: sqlite3.Connection) -> int:
-        nonlocal calls
-        calls += 1
-        if calls == 1:
-            raise sqlite3.OperationalError("disk I/O error")
-        (count,) = connection.execute("SELECT count(*) FROM task").fetchone()
-        return int(count)
-
-    assert on_file._reader is not None  # pyright: ignore[reportPrivateUsage]  a disk that fails once
-    assert await on_file._reader.run(fails_once) == 1  # pyright: ignore[reportPrivateUsage]  same
-    assert await on_file.task(life.id) is not None
 
 
 async def test_a_store_in_trouble_still_owns_its_file(
