@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Coroutine
 from types import FrameType
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 __all__ = ["run"]
 
@@ -31,36 +31,38 @@ def run(main: Coroutine[Any, Any, R], *, debug: bool | None = None) -> R:
     SystemExit with the status 143, unless `main` returned all the same. Only in the main thread
     are signals handled.
     """
-    with asyncio.Runner(debug=debug) as runner:
-        stopper = _Stopper(runner.get_loop())
-        with stopper:
-            try:
-                return runner.run(stopper.watch(main))
-            except (asyncio.CancelledError, KeyboardInterrupt):
-                stopper.explain()
-                raise
+    with _Stopper() as stopper, asyncio.Runner(debug=debug) as runner:
+        try:
+            return runner.run(stopper.watch(main))
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            stopper.explain()
+            raise
 
 
 class _Stopper:
     """Turns signals into a cancellation, then into an interrupt, then into the end."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[Any] | None = None
         self._signals: list[int] = []
+        self._last_resort: threading.Timer | None = None
         self._before: dict[int, Any] = {}
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
             for number in _SIGNALS:
                 self._before[number] = signal.signal(number, self._receive)
+        return self
 
     def __exit__(self, *_: object) -> None:
+        if self._last_resort is not None:
+            self._last_resort.cancel()
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
     async def watch(self, main: Coroutine[Any, Any, R]) -> R:
-        self._task = asyncio.current_task()
+        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
         if self._signals:
             self._cancel()
         return await main
@@ -76,22 +78,18 @@ class _Stopper:
     def _receive(self, number: int, frame: FrameType | None) -> None:
         """Called in the main thread, between two instructions of whatever it is doing."""
         self._signals.append(number)
-        if len(self._signals) == 1:
-            self._loop.call_soon_threadsafe(self._cancel)
-        elif len(self._signals) == 2:
-            self._begin_last_resort(number)
-            self._loop.call_soon_threadsafe(self._cancel)
-        else:
+        if len(self._signals) > 2:
             os._exit(128 + number)
+        if len(self._signals) == 2:
+            self._last_resort = threading.Timer(_LAST_RESORT, _end, [number])
+            self._last_resort.daemon = True
+            self._last_resort.start()
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._cancel)
 
     def _cancel(self) -> None:
         if self._task is not None:
             self._task.cancel()
-
-    def _begin_last_resort(self, number: int) -> None:
-        timer = threading.Timer(_LAST_RESORT, _end, [number])
-        timer.daemon = True
-        timer.start()
 
 
 def _end(number: int) -> None:

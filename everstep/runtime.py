@@ -174,12 +174,10 @@ class Runtime:
 
     def _owns(self, error: BaseException | None) -> bool:
         """Whether the store's failure is what ended the body, so that it is to be raised."""
-        if error is None:
-            return True
-        if not self._interrupted or not isinstance(error, asyncio.CancelledError):
-            return False
-        owner = self._owner
-        return owner is None or owner.uncancel() == 0
+        if not self._interrupted or self._owner is not asyncio.current_task():
+            return error is None
+        requests = self._owner.uncancel() if self._owner else 0  # ours is hereby answered
+        return error is None or (isinstance(error, asyncio.CancelledError) and requests == 0)
 
     async def _stop(self, session: Session, hurried: bool) -> None:
         """All stages of the stop, each bounded. Cancelled, it may be run again."""
@@ -265,8 +263,7 @@ class Runtime:
             seed=new_seed(task_id, self._chance),
         )
         session.catalogue.tell(type(checked))
-        await create(session, order)
-        return Task(self._open, task_id)
+        return Task(self._open, task_id, await create(session, order))
 
     @overload
     def task(self, task_id: str, /) -> Task[Any]: ...

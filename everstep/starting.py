@@ -35,10 +35,11 @@ class Order:
     seed: bytes
 
 
-async def create(session: Session, order: Order) -> None:
+async def create(session: Session, order: Order) -> int:
     """Make the task durable, running already where there is room; or find that it exists.
 
-    One commit. Cancelled, the task is created all the same, or was not asked for at all.
+    Returns the number under which the store keeps it. One commit. Cancelled, the task is created
+    all the same, or was not asked for at all.
     Raises TaskExists where the id has another actor or other fields.
     """
     ledger, schema, loaded = _drafted(session, order)
@@ -54,9 +55,10 @@ async def create(session: Session, order: Order) -> None:
         if row is None:
             raise
         _check_same(row, ledger.row)
-        return
+        return row.key
     if ledger.status is Status.QUEUED:
         session.pool.queued()
+    return ledger.row.key
 
 
 def _drafted(session: Session, order: Order) -> tuple[Ledger, Schema, Loaded]:

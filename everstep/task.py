@@ -12,7 +12,6 @@ from .actors.errors import StateUnreadable
 from .actors.history import present
 from .errors import TaskCancelled
 from .event_stream import EventStream
-from .following import SETTLED
 from .reading import (
     EffectRecord,
     Event,
@@ -39,10 +38,13 @@ class Task(Generic[R_co]):
     runtime's `async with`.
     """
 
-    __slots__ = ("_session", "id")
+    __slots__ = ("_key", "_session", "id")
 
-    def __init__(self, session: Callable[[], Session], task_id: str) -> None:
+    def __init__(
+        self, session: Callable[[], Session], task_id: str, key: int | None = None
+    ) -> None:
         self._session = session
+        self._key = key
         self.id = task_id
 
     def __repr__(self) -> str:
@@ -62,21 +64,19 @@ class Task(Generic[R_co]):
             StateUnreadable: the result does not fit the class any more.
         """
         session = self._session()
-        row = await session.row(self.id)
-        while (final := self._outcome(row, through_pause)) is None:
-            with session.commits.watch(row.key, settled=True) as ended:
+        if self._key is None:
+            self._key = (await session.row(self.id)).key
+        while True:
+            with session.commits.watch(self._key, settled=True) as settled:
                 row = await session.row(self.id)
-                if row.progress.status not in SETTLED or self._waits(row, through_pause):
-                    await ended
-            row = await session.row(self.id)
+                final = self._outcome(row, through_pause)
+                if final is not None:
+                    break
+                await settled
         if isinstance(final, Exception):
             raise final
         value: R_co = self._decoded(session, row)
         return value
-
-    @staticmethod
-    def _waits(row: TaskRow, through_pause: bool) -> bool:
-        return through_pause and row.progress.status is Status.PAUSED
 
     def _outcome(self, row: TaskRow, through_pause: bool) -> Exception | bool | None:
         """The error to raise; True for a result; None while there is neither."""

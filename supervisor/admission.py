@@ -145,19 +145,19 @@ class Admission:
         if self._recover:
             self._recover = False
             await self._recovery.run()
-        known = self._catalogue.known()
         if self._suspects and not self._lineup.busy:
-            await self._admit_suspects(known)
+            await self._admit_suspects()
         if self._queued:
-            await self._admit_queued(known)
+            await self._admit_queued()
         if self._look_due:
             self._look_due = False
             await self._arm_next_due()
             await self._report_ambiguous()
         self._ready = True
 
-    async def _admit_suspects(self, known: dict[str, type[Actor]]) -> None:
+    async def _admit_suspects(self) -> None:
         self._suspects = False
+        known = self._catalogue.known()
         limit = self._spec.restart.suspects_from
         rows = await self._store.suspects(
             self._spec.name, actors=known, suspects_from=limit, limit=_SUSPECTS
@@ -179,10 +179,11 @@ class Admission:
         await self._claimed(begun)
         self._suspects = self._suspects or len(begun) < len(waiting)
 
-    async def _admit_queued(self, known: dict[str, type[Actor]]) -> None:
+    async def _admit_queued(self) -> None:
         passed: set[int] = set()
         while self.room > 0 and not self._lineup.exclusive:
             self._queued = False
+            known = self._catalogue.known()  # anew: a class may have been told of meanwhile
             asked = min(self.room, _AT_ONCE)
             rows = await self._claimable(known, asked)
             now = self._clock.now()

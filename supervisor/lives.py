@@ -82,6 +82,7 @@ class Lives:
         life.task = loop.create_task(
             self._run(life, loaded), name=name, context=self._context.copy()
         )
+        life.task.add_done_callback(_retrieve)
         return life
 
     async def _run(self, life: Life, loaded: Loaded | None) -> None:
@@ -118,12 +119,24 @@ class Lives:
         return await life.incarnation.live()
 
     def _note_leaving(self, life: Life, leaving: BaseException) -> None:
-        """The process is told to end from within a step: SystemExit is a crash, ^C is not."""
-        ended: Exit = Released()
+        """The process is told to end from within a step: SystemExit is a crash, ^C is not.
+
+        It leaves the loop at once and ends it, so all lives are given back in this very turn;
+        the store still writes what it has been handed.
+        """
         if isinstance(leaving, SystemExit):
-            ended = Crashed(failure_of(leaving), never_retried=False)
-        if self._put(life, ended):
-            life.ledger.write()
+            self._hand_in(life, Crashed(failure_of(leaving), never_retried=False))
+        for held in list(self._held.values()):
+            self._hand_in(held, Released(late=held.steps_running))
+
+    def _hand_in(self, life: Life, ended: Exit) -> None:
+        if life.incarnation is not None:
+            life.incarnation.fence()
+        try:
+            if self._put(life, ended):
+                life.ledger.write()
+        except (Refused, StoreFailed, StoreClosed) as failure:
+            _LOG.warning("the end of the task %s could not be recorded: %s", life.task_id, failure)
 
     def _free(self, life: Life) -> None:
         if self._held.get(life.key) is life:
@@ -201,15 +214,19 @@ class Lives:
 
     async def _cut(self, life: Life, committed: asyncio.Task[None]) -> None:
         await asyncio.wait([committed])
-        if not committed.cancelled():
-            committed.exception()  # its caller may be gone
         await self._release(life, 0, self._environment.cleanup)
 
     def _own(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work, context=self._context.copy())
         self._cuts.add(task)
-        task.add_done_callback(self._cuts.discard)
+        task.add_done_callback(self._cut_ended)
         return task
+
+    def _cut_ended(self, task: asyncio.Task[None]) -> None:
+        self._cuts.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not isinstance(error, EverstepError):  # whose caller is told
+            _LOG.error("%s failed", task.get_name(), exc_info=error)
 
     async def stop(self, grace: float, cleanup: float) -> tuple[str, ...]:
         """End all lives in order, side by side; who was late. Bounded; may be called again.
@@ -244,6 +261,12 @@ class Lives:
             life.task.add_done_callback(self.graveyard.discard)
             await self._record(life, Released(severed=True, late=life.steps_running))
             self._free(life)
+
+
+def _retrieve(task: asyncio.Task[None]) -> None:
+    """What leaves a life has left the loop already: nobody else need be told of it."""
+    if not task.cancelled():
+        task.exception()
 
 
 def _done(future: asyncio.Future[None]) -> None:

@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from everstep import Actor, Event, Pool, Restart, Retry, Runtime, Task, TaskInfo, step
-from everstep.storage import Draft, MemoryStore, SqliteStore, StoreClosed
+from everstep.storage import (
+    Commit,
+    Draft,
+    MemoryStore,
+    Receipt,
+    SqliteStore,
+    StoreClosed,
+    StoreFailed,
+)
 from everstep.testing import ManualClock
 
 ONCE = Retry(max_attempts=1)
@@ -90,15 +98,31 @@ class Unsteady(Actor, name="runtime.Unsteady"):
         return "at last"
 
 
+class _Hasty:
+    """A draft that is lost where the process dies before the store takes it."""
+
+    def __init__(self, store: _Mortal, draft: Draft) -> None:
+        self._store = store
+        self._draft = draft
+        self.settle = draft.settle
+
+    def seal(self) -> Commit | Receipt | None:
+        sealed = self._draft.seal()
+        return None if self._store.dead else sealed
+
+
 class _Mortal:
     """A store that from some moment on takes no more writes, as when its process has died."""
 
     dead = False
+    failed = False
 
     def submit(self, draft: Draft) -> None:
         if self.dead:
             raise StoreClosed("it", "its process has died")
-        super().submit(draft)  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue]  # of the store
+        if self.failed:
+            raise StoreFailed("it", "the disk is gone")
+        super().submit(_Hasty(self, draft))  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue]  # of the store
 
 
 class MortalMemory(_Mortal, MemoryStore):
@@ -122,7 +146,7 @@ class Place:
         """The next runtime on this store, where a crash is followed by a restart at once."""
         if self.path is not None:
             self._present = MortalFile(self.path, clock=self.clock)
-        self._present.dead = False
+        self._present.dead = self._present.failed = False
         pool: dict[str, Any] = {"restart": Restart(3), **options.pop("pool", {})}
         fixed: dict[str, Any] = {"clock": self.clock, "chance": lambda: 0.5, "grace": 0}
         return Runtime(
@@ -132,6 +156,10 @@ class Place:
     def die(self) -> None:
         """From now on nothing that the present runtime does reaches the store."""
         self._present.dead = True
+
+    def fail(self) -> None:
+        """From now on the store cannot commit, and has lost its patience."""
+        self._present.failed = True
 
     def discard(self) -> None:
         self._memory.discard()
