@@ -15,6 +15,8 @@ __all__ = ["closed_twin", "stale"]
 
 _DETAIL = "its attempt has ended: nothing can be read from it or written to it"
 
+_ASKED_BY_ISINSTANCE = frozenset({"__class__", "__pydantic_decorators__"})
+
 
 def stale(anchor: Anchor, what: str) -> StaleAttempt:
     """The error of using something of an attempt that has ended."""
@@ -33,14 +35,15 @@ def closed_twin(cls: type[Actor]) -> type[Actor]:
 def _make_twin(cls: type[Actor]) -> type[Actor]:
     view_in: Any = cast("Any", cls).__everstep__.__get__  # the slot
 
+    def get(self: Any, name: str) -> Any:
+        if name in _ASKED_BY_ISINSTANCE:
+            return object.__getattribute__(self, name)
+        return refuse(self, name)
+
     def refuse(self: Any, name: str, *_: Any) -> Any:
-        if name == "__class__":
-            return closed[0]
         view: View = view_in(self)
         assert view.anchor is not None  # close_view sees to it
         raise stale(view.anchor, f"{cls.__name__}.{name}")
-
-    closed: list[Any] = []
 
     def shown(self: Any) -> str:
         return f"<{cls.__name__}, a view whose attempt has ended>"
@@ -50,12 +53,11 @@ def _make_twin(cls: type[Actor]) -> type[Actor]:
         "__module__": cls.__module__,
         "__qualname__": cls.__qualname__,
         "__everstep_closed__": True,
-        "__getattribute__": refuse,
+        "__getattribute__": get,
         "__setattr__": refuse,
         "__delattr__": refuse,
         "__repr__": shown,
         "__str__": shown,
     }
     twin: Any = ABCMeta.__new__(type(cls), cls.__name__, (cls,), namespace)
-    closed.append(twin)
     return twin  # type: ignore[no-any-return]  # made by hand, past pydantic's metaclass

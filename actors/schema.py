@@ -44,7 +44,10 @@ class Cell:
 
 
 class Frame:
-    """What a view of an actor stands on: the committed value of each field, and the logs."""
+    """What a view of an actor stands on: the committed value of each field, and the logs.
+
+    Immutable: `put` and `grow` give another one. So views and calls share one as it is.
+    """
 
     __slots__ = ("cells", "logs", "shared", "size")
 
@@ -61,19 +64,20 @@ class Frame:
         """The values of those fields that are immutable."""
         self.size = size
 
-    def copy(self) -> Frame:
-        """A frame of its own on the same cells and logs."""
-        return Frame(self.cells.copy(), self.logs.copy(), self.shared.copy(), self.size)
+    def put(self, changed: Mapping[str, Cell]) -> Frame:
+        """The frame with other values of some fields."""
+        cells, shared, size = self.cells | changed, self.shared.copy(), self.size
+        for name, cell in changed.items():
+            size += len(cell.data) - len(self.cells[name].data)
+            if cell.shared is not UNSHARED:
+                shared[name] = cell.shared
+            else:
+                shared.pop(name, None)
+        return Frame(cells, self.logs, shared, size)
 
-    def put(self, name: str, cell: Cell) -> None:
-        """Replace the value of one field."""
-        before = self.cells.get(name)
-        self.cells[name] = cell
-        self.size += len(cell.data) - (len(before.data) if before is not None else 0)
-        if cell.shared is not UNSHARED:
-            self.shared[name] = cell.shared
-        else:
-            self.shared.pop(name, None)
+    def grow(self, name: str, backing: Backing) -> Frame:
+        """The frame with one log grown."""
+        return Frame(self.cells, self.logs | {name: backing}, self.shared, self.size)
 
 
 class Schema:

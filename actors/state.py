@@ -98,7 +98,7 @@ class Changes:
 def open_view(
     schema: Schema, frame: Frame, anchor: Anchor | None, *, family: Actor | None
 ) -> Actor:
-    """An actor that stands on a copy of `frame`. Costs what its immutable fields are in number.
+    """An actor that stands on `frame`. Costs what its immutable fields are in number.
 
     Without an anchor nothing runs it: it shows the state. `family` is a view of the same life,
     whose private attributes and cached properties are shared; without one they are made anew, by
@@ -109,10 +109,10 @@ def open_view(
     _set_names(actor, schema.every_name)
     _set_extra(actor, None)
     if family is not None:
-        _set_view(actor, View(schema, frame.copy(), anchor, family.__everstep__.family))
+        _set_view(actor, View(schema, frame, anchor, family.__everstep__.family))
         _set_private(actor, family.__pydantic_private__)
         return actor
-    view = View(schema, frame.copy(), anchor, {})
+    view = View(schema, frame, anchor, {})
     _set_view(actor, view)
     _set_private(actor, None)
     if schema.actor.__pydantic_post_init__:
@@ -216,8 +216,9 @@ def _collect_log(view: View, name: str, value: Any, changes: Changes, limits: Li
 def rebase(actor: Actor, changes: Changes) -> None:
     """Make what `collect` found part of the view's own frame; the view keeps its objects."""
     view = actor.__everstep__
+    if changes.fields:
+        view.frame = view.frame.put(changes.fields)
     for name, cell in changes.fields.items():
-        view.frame.put(name, cell)
         if cell.shared is not UNSHARED:
             vars(actor)[name] = cell.shared
     for name, items in changes.appends.items():
@@ -235,8 +236,7 @@ def adopt(actor: Actor, base: Frame, changes: Changes, step: str) -> None:
     for name in changes.fields:
         if cells[name] is not base.cells[name]:
             raise ConflictingChange(step, name, cells[name].owner)
-    for name, cell in changes.fields.items():
-        _replace(actor, view, name, cell)
+    _replace(actor, view, changes.fields)
     for name, items in changes.appends.items():
         _grow(view, name, view.frame.logs[name].add(LIVE, items), 0)
 
@@ -256,23 +256,26 @@ def place(
     cells = {name: view.schema.cell(name, data, owner) for name, data in fields.items()}
     for name in appends:
         view.schema.log_field(name)
-    for name, cell in cells.items():
-        _replace(actor, view, name, cell)
+    _replace(actor, view, cells)
     for name, datas in appends.items():
         items = [Item(data) for data in datas]
         _grow(view, name, view.frame.logs[name].add(seq, items), 0)
 
 
-def _replace(actor: Actor, view: View, name: str, cell: Cell) -> None:
-    view.frame.put(name, cell)
-    if cell.shared is not UNSHARED:
-        vars(actor)[name] = cell.shared
-    else:
-        vars(actor).pop(name, None)
+def _replace(actor: Actor, view: View, cells: Mapping[str, Cell]) -> None:
+    if not cells:
+        return
+    view.frame = view.frame.put(cells)
+    touched = vars(actor)
+    for name, cell in cells.items():
+        if cell.shared is not UNSHARED:
+            touched[name] = cell.shared
+        else:
+            touched.pop(name, None)
 
 
 def _grow(view: View, name: str, backing: Backing, taken: int) -> None:
-    view.frame.logs[name] = backing
+    view.frame = view.frame.grow(name, backing)
     log = view.logs.get(name)
     if log is not None and log.view is not None:
         log.view.stand_on(backing, taken)
@@ -302,8 +305,8 @@ def changed_items(actor: Actor) -> dict[str, list[int]]:
 
 
 def frame_of(actor: Actor) -> Frame:
-    """A copy of the frame of a view: what a step called now is given, after a `rebase`."""
-    return actor.__everstep__.frame.copy()
+    """The frame of a view: what a step called now is given, after a `rebase`."""
+    return actor.__everstep__.frame
 
 
 def encoded_state(of: Actor | Frame) -> dict[str, bytes]:

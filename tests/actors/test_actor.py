@@ -5,7 +5,7 @@ import gc
 import pickle
 import types
 from functools import cached_property
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import pytest
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, field_validator
@@ -174,7 +174,7 @@ REFUSED: list[tuple[Any, dict[str, Any], str, str]] = [
     (Report, {"topic": stepping("topic")}, "the step topic of Odd", "topic_step"),
     (Report, fields(load=int), "the field 'load' of Odd", "load_value"),
     (Report, {"load": plain}, "load of Odd", "@step over it"),
-    (Report, {"load": ClassVar}, "load of Odd", "@step over it"),
+    (Report, {"load": property(plain)}, "load of Odd", "@step over it"),
     (Actor, {"run": plain}, "run of Odd", "async def run"),
     (Actor, {"load": staticmethod(stepping("load"))}, "the step load of Odd", "@step alone"),
     (Actor, {"load": classmethod(stepping("load"))}, "the step load of Odd", "@step alone"),

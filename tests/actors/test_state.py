@@ -28,6 +28,7 @@ from everstep.actors.actor import Actor, all_actors
 from everstep.actors.definition import StepDefinition
 from everstep.actors.errors import (
     BadActor,
+    BadCall,
     ConflictingChange,
     NoRuntime,
     NotSerializable,
@@ -39,6 +40,7 @@ from everstep.actors.schema import Frame, Schema, join, join_items, split, split
 from everstep.actors.state import (
     Changes,
     adopt,
+    changed_items,
     close_view,
     collect,
     encoded_state,
@@ -496,6 +498,30 @@ def test_what_a_failed_outer_step_took_from_inner_ones_is_seen_by_nobody() -> No
     assert list(below(run).notes) == ["n", "mine"]
 
 
+def test_items_that_a_view_changed_in_vain_are_found() -> None:
+    run = opened(FULL)
+    assert changed_items(run) == {}
+
+    run.points[0].tags.append("late")
+    run.points.append(Point(x=1))
+
+    assert changed_items(run) == {"points": [0]}
+
+
+def test_a_step_that_found_recorded_steps_below_it_counts_their_items_too() -> None:
+    run = opened(FULL)
+    place(run, {}, {"notes": [b'"late"']}, 9, "other")
+    base = frame_of(run)
+    outer = below(run, base)
+    place(outer, {"count": b"5", "topic": b'"x"'}, {"notes": [b'"early"']}, 4, "inner")
+
+    changes = total(outer, base, owner="outer")
+
+    assert list(outer.notes) == ["n", "early", "late"]
+    assert changes.parts() == ({"count": b"5"}, {"notes": [b'"early"']})
+    assert repr(changes) == "<changes of ['count'], appends to ['notes']>"
+
+
 # --- replay -----------------------------------------------------------------------------
 
 
@@ -705,6 +731,9 @@ def test_a_value_that_is_none_of_the_field_is_unreadable_when_it_is_read() -> No
     view: Any = open_view(schema, schema.frame({"items": b'["a"]'}), FakeAnchor(), family=None)
     with pytest.raises(StateUnreadable, match="'items'"):
         _ = view.items
+    place(view, {}, {"points": [b'{"x":"many"}']}, 1, "load")
+    with pytest.raises(StateUnreadable, match="'points'"):
+        _ = view.points[0]
 
 
 def test_a_start_is_validated_and_checked() -> None:
@@ -863,6 +892,32 @@ def test_state_that_cannot_be_lifted_is_unreadable() -> None:
         Schema.of(Gap).frame({}, version=1)
     with pytest.raises(StateUnreadable, match="has version 4"):
         Schema.of(Gap).frame({}, version=4)
+
+
+def test_an_upcast_that_returns_no_state_makes_it_unreadable() -> None:
+    class Wrong(Actor, version=3):
+        value: int = 0
+
+        @upcast(1)
+        @staticmethod
+        def nothing(state: dict[str, Any]) -> Any:
+            return None
+
+        @upcast(2)
+        @staticmethod
+        def no_json(state: dict[str, Any]) -> dict[str, Any]:
+            return {"value": {1}}
+
+    with pytest.raises(StateUnreadable, match=r"@upcast\(1\) returned NoneType"):
+        Schema.of(Wrong).frame({}, version=1)
+    with pytest.raises(StateUnreadable, match=r"'value'.*made no JSON"):
+        Schema.of(Wrong).frame({}, version=2)
+
+
+@pytest.mark.parametrize("version", [0, True, "1", None])
+def test_an_upcast_starts_from_a_version(version: Any) -> None:
+    with pytest.raises(BadCall, match="from_version"):
+        upcast(version)
 
 
 def test_upcasts_that_cannot_be_right_are_refused() -> None:

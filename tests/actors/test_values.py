@@ -178,6 +178,21 @@ class Pair(NamedTuple):
     right: str = ""
 
 
+class Rich(BaseModel):
+    """Has every type of which columns can tell."""
+
+    number: int = 1
+    text: str | None = None
+    share: float = 0.5
+    flag: bool = False
+    day: date = date(2024, 1, 1)
+    when: datetime = datetime(2024, 1, 1, tzinfo=UTC)
+    key: UUID = UUID(int=1)
+    points: dict[str, list[Point]] = {}
+    plain: Any = None
+    inner: "Rich | None" = None
+
+
 def label(value: object) -> str:
     """A name that does not depend on the hash seed or on addresses."""
     text = repr(value)
@@ -270,6 +285,9 @@ ROUND: list[tuple[Any, Any]] = [
     (Movie, {"year": 1, "title": "x"}),
     (Movie, {"title": "x"}),
     (Pair, Pair(1, "b")),
+    (Rich, Rich()),
+    (list[Rich], [Rich(text="x", inner=Rich(number=2)), Rich(points={"a": [Point(x=1)]})]),
+    (Rich, Rich(plain={"a": [1, 2.5, None, {"b": "c"}]}, when=datetime(2024, 1, 1))),
     (list[Pair], [Pair(1)]),
     (Literal["a", 1], 1),
     (Annotated[int, Field(gt=0)], 5),
@@ -343,6 +361,15 @@ REFUSED: list[tuple[Any, Any]] = [
     (Literal["a", 1], True),
     (Movie, {"title": "x", "other": 1}),
     (Movie, {"year": 1}),
+    (Rich, unchecked(Rich, inner=unchecked(Rich, number=True))),
+    (Rich, unchecked(Rich, points={"a": [Far(x=1)]})),
+    (Rich, unchecked(Rich, points={Word.HI: []})),
+    (Rich, unchecked(Rich, share=1)),
+    (Rich, unchecked(Rich, share=NAN)),
+    (Rich, unchecked(Rich, day=datetime(2024, 1, 1))),
+    (list[Rich], [Rich(), Rich(plain={"a": (1,)})]),
+    (Rich, Rich(plain={1: 2})),
+    (Rich, Rich(plain=[NAN])),
     (Fraction, 0.5),
     (type(None), 1),
 ]
