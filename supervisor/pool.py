@@ -9,7 +9,7 @@ from collections.abc import Callable
 from ..actors.actor import Actor
 from ..actors.environment import Environment
 from ..actors.ledger import Ledger
-from ..storage.records import Loaded, Progress
+from ..storage.records import Loaded, Progress, Status
 from .admission import Admission
 from .catalogue import Catalogue
 from .decisions import Decision
@@ -83,10 +83,15 @@ class RunningPool:
         return await self._lives.end(life, decide)
 
     def committed(self, ledger: Ledger) -> None:
-        """Tell of every commit of a task."""
+        """Tell of every commit of a task; one that left it queued wakes the admission.
+
+        Whoever queued it may have been cancelled while it waited for the commit.
+        """
         life = self._lives.get(ledger.row.key)
         if life is not None and life.ledger is ledger:
             self._admission.committed(life)
+        elif life is None and ledger.status is Status.QUEUED:
+            self._admission.queued()
 
     @property
     def running(self) -> int:
