@@ -1,0 +1,1 @@
+"""Supervision of services with OTP's semantics; no store is involved."""

@@ -1,0 +1,249 @@
+"""How management calls are answered in every state of a child."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from ...storage.errors import EverstepError
+from ..errors import (
+    AlreadyPresent,
+    AlreadyStarted,
+    BadCombination,
+    MaxChildren,
+    NotFound,
+    Restarting,
+    Running,
+    SimpleOneForOne,
+)
+from ..pool_spec import Pool
+from ..restart import Unset, check_whole
+from .entries import Entry, Ref, name_for
+from .jobs import Job, Purpose
+from .machine import Core
+from .messages import (
+    Call,
+    DeleteChild,
+    Reconfigure,
+    Reply,
+    RestartChild,
+    StartChild,
+    Tell,
+    TerminateChild,
+)
+from .policy import out_of_reach
+from .spec import (
+    AutoShutdown,
+    Child,
+    ChildSpec,
+    Strategy,
+    check_child,
+    check_children,
+    check_option,
+    check_policy,
+    check_significant,
+    id_of,
+)
+
+__all__ = ["Machine"]
+
+
+class Machine(Core):
+    """A supervisor that answers management calls."""
+
+    def answer(self, call: Call) -> None:
+        try:
+            _begin(self, call)
+        except EverstepError as declined:
+            self.do(Reply(call.token, declined))
+
+
+def _begin(machine: Core, call: Call) -> None:
+    match call.request:
+        case StartChild(spec):
+            _start(machine, spec, call.token)
+        case TerminateChild(child):
+            _terminate(machine, child, call.token)
+        case RestartChild(child):
+            _restart(machine, child, call.token)
+        case DeleteChild(child):
+            _delete(machine, child, call.token)
+        case Reconfigure():
+            _reconfigure(machine, call.request)
+            machine.do(Reply(call.token, None))
+
+
+def _start(machine: Core, spec: ChildSpec, token: int) -> None:
+    check_child(machine.name, spec)
+    _refuse_pools(machine, spec)
+    check_significant(machine.name, spec, machine.auto_shutdown)
+    if machine.dynamic:
+        entry = _new_dynamic(machine, spec)
+    else:
+        entry = _new_static(machine, spec)
+    machine.entries[entry.id] = entry
+    job = Job(Purpose.START_CALL, starts=deque([entry.id]), entry=entry, token=token)
+    machine.begin(job)
+
+
+def _new_static(machine: Core, spec: ChildSpec) -> Entry:
+    present = machine.entries.get(id_of(spec))
+    if present is None:
+        return Entry(id_of(spec), spec)
+    if present.runs:
+        raise AlreadyStarted(machine.name, present.id, present.number)
+    raise AlreadyPresent(machine.name, present.id)
+
+
+def _new_dynamic(machine: Core, spec: ChildSpec) -> Entry:
+    if machine.max_children is not None and len(machine.entries) >= machine.max_children:
+        raise MaxChildren(machine.name, machine.max_children)
+    if machine.extra_args and not isinstance(spec, Child):
+        raise BadCombination(
+            f"dynamic supervisor {machine.name!r}",
+            f"extra_args with the supervisor {id_of(spec)!r} as a child",
+            "has no meaning, since a supervisor takes no arguments",
+            "a dynamic supervisor of its own, without extra_args",
+        )
+    return Entry(name_for(spec, machine.next_number()), spec)
+
+
+def _terminate(machine: Core, child: str | Ref, token: int) -> None:
+    entry = _find(machine, child)
+    if entry is not None and entry.runs:
+        entry.held = True
+        job = Job(Purpose.TERMINATE_CALL, stops=deque([entry.id]), entry=entry, token=token)
+        machine.begin(job)
+        return
+    if entry is not None:
+        entry.held = True
+        if entry.status == "restarting":
+            machine.cancel_restart(entry)
+    machine.do(Reply(token, None))
+
+
+def _find(machine: Core, child: str | Ref) -> Entry | None:
+    """The child that is to be terminated; None for one of ours that has ended for good."""
+    if not machine.dynamic:
+        if isinstance(child, str):
+            return _get(machine, child)
+        raise NotFound(machine.name, repr(child))
+    if not isinstance(child, Ref):
+        raise SimpleOneForOne(machine.name, "terminate_child")
+    if (child.supervisor, child.life) != (machine.name, machine.life):
+        raise NotFound(machine.name, repr(child))
+    return machine.entries.get(child.id)
+
+
+def _restart(machine: Core, child: str, token: int) -> None:
+    if machine.dynamic:
+        raise SimpleOneForOne(machine.name, "restart_child")
+    entry = _get_idle(machine, child)
+    entry.held = False
+    job = Job(Purpose.RESTART_CALL, starts=deque([entry.id]), entry=entry, token=token)
+    machine.begin(job)
+
+
+def _delete(machine: Core, child: str, token: int) -> None:
+    if machine.dynamic:
+        raise SimpleOneForOne(machine.name, "delete_child")
+    del machine.entries[_get_idle(machine, child).id]
+    machine.do(Tell("child_removed", child))
+    machine.do(Reply(token, None))
+
+
+def _get(machine: Core, child: str) -> Entry:
+    entry = machine.entries.get(child)
+    if entry is None:
+        raise NotFound(machine.name, child)
+    return entry
+
+
+def _get_idle(machine: Core, child: str) -> Entry:
+    entry = _get(machine, child)
+    if entry.status == "restarting":
+        raise Restarting(machine.name, child)
+    if entry.runs:
+        raise Running(machine.name, child)
+    return entry
+
+
+def _refuse_pools(machine: Core, spec: ChildSpec) -> None:
+    if isinstance(spec, Pool):
+        raise BadCombination(
+            f"supervisor {machine.name!r}",
+            f"Pool({spec.name!r}) without a store",
+            "has no tasks to run",
+            "async with Runtime(file, tree=…)",
+        )
+
+
+# --- new settings -------------------------------------------------------------------------
+
+
+def _reconfigure(machine: Core, new: Reconfigure) -> None:
+    """Check everything, then take it over; what runs goes on."""
+    _check_meaning(machine, new)
+    if not isinstance(new.restart, Unset):
+        check_policy(machine.name, new.restart)
+    if not isinstance(new.strategy, Unset):
+        check_option("strategy", new.strategy, Strategy)
+    if isinstance(new.max_children, int):
+        check_whole("max_children", new.max_children, 0, "max_children=100, or None")
+    auto_shutdown = _checked_auto_shutdown(machine, new)
+    entries = _checked_children(machine, new, auto_shutdown)
+    if not isinstance(new.restart, Unset):
+        machine.restart = new.restart
+        warning = out_of_reach(new.restart)
+        if warning is not None:
+            machine.do(Tell("limit_out_of_reach", reason=warning, expected=False))
+    if not isinstance(new.strategy, Unset):
+        machine.strategy = new.strategy
+    if not isinstance(new.max_children, Unset):
+        machine.max_children = new.max_children
+    if not isinstance(new.extra_args, Unset):
+        machine.extra_args = tuple(new.extra_args)
+    machine.auto_shutdown = auto_shutdown
+    machine.entries = entries
+
+
+def _checked_auto_shutdown(machine: Core, new: Reconfigure) -> AutoShutdown:
+    if isinstance(new.auto_shutdown, Unset):
+        return machine.auto_shutdown
+    check_option("auto_shutdown", new.auto_shutdown, AutoShutdown)
+    return new.auto_shutdown
+
+
+def _checked_children(
+    machine: Core, new: Reconfigure, auto_shutdown: AutoShutdown
+) -> dict[str, Entry]:
+    """The listed children in their order, then those no longer listed; new ones are not started."""
+    if isinstance(new.children, Unset):
+        return machine.entries
+    listed = check_children(machine.name, new.children)
+    for spec in listed:
+        _refuse_pools(machine, spec)
+        if id_of(spec) not in machine.entries:
+            check_significant(machine.name, spec, auto_shutdown)
+    rest = dict(machine.entries)
+    entries: dict[str, Entry] = {}
+    for spec in listed:
+        entry = rest.pop(id_of(spec), None) or Entry(id_of(spec), spec)
+        entry.spec = spec
+        entries[entry.id] = entry
+    return entries | rest
+
+
+def _check_meaning(machine: Core, new: Reconfigure) -> None:
+    mine = ("max_children", "extra_args") if machine.dynamic else _OF_STATIC
+    for name in (*_OF_STATIC, "max_children", "extra_args"):
+        if name not in mine and not isinstance(getattr(new, name), Unset):
+            kind = "DynamicSupervisor" if machine.dynamic else "Supervisor"
+            raise BadCombination(
+                f"reconfigure of {machine.name!r}",
+                f"{name}= of a {kind}",
+                "has no meaning",
+                " or ".join(f"{option}=" for option in ("restart", *mine)),
+            )
+
+
+_OF_STATIC = ("strategy", "auto_shutdown", "children")

@@ -1,0 +1,123 @@
+"""How a child ends, as plain records, and what an exception means."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ...actors.errors import UnaskedCancellation
+
+__all__ = ["BRUTAL", "DOWN", "Exit", "Ignore", "Kind", "Shutdown", "crash", "exit_of"]
+
+Kind = Literal["normal", "shutdown", "crash", "killed", "interrupt", "ignored"]
+
+
+class Ignore(Exception):
+    """Raised by a child to be left out: it does not run, and that is no failure.
+
+    Before the child is started, its start call succeeds and its specification stays (that of a
+    temporary child goes). Raised later it has the same effect, whatever the restart type.
+    """
+
+
+class Shutdown(Exception):
+    """Raised by a child to end in order: a transient one is not started again.
+
+    `info` is for whoever reads the events.
+    """
+
+    def __init__(self, info: object = None) -> None:
+        self.info = info
+        super().__init__(info)
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a child, or a supervisor, has ended.
+
+    - `normal`: it returned.
+    - `shutdown`: it raised `Shutdown`, or ended as its supervisor had ordered.
+    - `crash`: any other exception left it.
+    - `killed`: it was cut off, because it did not end in time, or without being asked.
+    - `interrupt`: KeyboardInterrupt or SystemExit left it: the whole tree is to stop.
+    - `ignored`: it raised `Ignore`.
+    """
+
+    kind: Kind
+    error: BaseException | None = None
+    info: object = None
+
+    @property
+    def reason(self) -> str:
+        """The exit in words."""
+        if self.error is not None:
+            return describe(self.error)
+        return self.kind if self.info is None else f"{self.kind}: {self.info!r}"
+
+
+DOWN = Exit("shutdown")
+"""It ended as ordered."""
+BRUTAL = Exit("killed")
+
+
+def crash(error: BaseException) -> Exit:
+    """The exit of what an exception has left."""
+    return Exit("crash", error)
+
+
+def describe(error: BaseException) -> str:
+    """An exception in one line, even one whose `str` fails."""
+    kind = type(error).__name__
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001  (user code in __str__)
+        return kind
+    return f"{kind}: {text}" if text else kind
+
+
+def exit_of(error: BaseException | None, *, asked: bool, who: str) -> Exit:
+    """Read what left the child `who`; None when it returned.
+
+    `asked` is whether its supervisor had ordered it to stop: only then is a cancellation a
+    shutdown. Groups of one are seen through; a group that holds KeyboardInterrupt or SystemExit
+    anywhere is that.
+    """
+    if error is None:
+        return Exit("normal")
+    leaving = _leaving(error)
+    if leaving is not None:
+        return Exit("interrupt", leaving)
+    error = _single(error)
+    if isinstance(error, Ignore):
+        return Exit("ignored")
+    if isinstance(error, Shutdown):
+        return Exit("shutdown", info=error.info)
+    if isinstance(error, asyncio.CancelledError):
+        return DOWN if asked else crash(_unasked(who, error))
+    return crash(error)
+
+
+def _unasked(who: str, error: BaseException) -> UnaskedCancellation:
+    unasked = UnaskedCancellation(who)
+    unasked.__cause__ = error
+    return unasked
+
+
+def _single(error: BaseException) -> BaseException:
+    while len(members := _members(error)) == 1:
+        error = members[0]
+    return error
+
+
+def _leaving(error: BaseException) -> BaseException | None:
+    """The KeyboardInterrupt or SystemExit in an exception, if there is one."""
+    if isinstance(error, (KeyboardInterrupt, SystemExit)):
+        return error
+    return next(filter(None, map(_leaving, _members(error))), None)
+
+
+def _members(error: BaseException) -> tuple[BaseException, ...]:
+    """The members of an exception group; none of what is no group."""
+    members: tuple[Any, ...] = getattr(error, "exceptions", ())
+    return members if isinstance(error, BaseExceptionGroup) else ()

@@ -1,0 +1,93 @@
+"""What children leave behind: tasks that they started, and code that was cut off."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+from contextvars import Context, ContextVar
+from typing import Any
+
+__all__ = ["Sweeper", "bury", "keep_until_done", "owned_context", "place_of"]
+
+_OWNER: ContextVar[object] = ContextVar("everstep_owner")
+_PER_EXIT = 64
+_CAN_LOOK = sys.version_info[:2] >= (3, 12)
+_GRAVEYARD: list[object] = []
+"""Coroutines that were cut off. Of the process, not of a tree: when such a coroutine is collected
+its `finally` blocks run, at a time that nobody chose, so it is kept for as long as there is one."""
+_TASKS: set[asyncio.Task[Any]] = set()
+"""Tasks that nobody waits for any more; the loop itself holds them weakly."""
+
+
+def owned_context(owner: object) -> Context:
+    """An empty context in which everything can be traced back to `owner`."""
+    context = Context()
+    context.run(_OWNER.set, owner)
+    return context
+
+
+def bury(coroutine: object) -> None:
+    """Keep a coroutine that is never to be resumed."""
+    _GRAVEYARD.append(coroutine)
+
+
+def keep_until_done(task: asyncio.Task[Any]) -> None:
+    """Hold a task that nobody waits for."""
+    _TASKS.add(task)
+    task.add_done_callback(_TASKS.discard)
+
+
+def place_of(coroutine: Any) -> str:
+    """The file and line where a coroutine waits, as far in as it can be followed."""
+    place = ""
+    while (frame := getattr(coroutine, "cr_frame", None)) is not None:
+        place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        coroutine = coroutine.cr_await
+    return place
+
+
+class Sweeper:
+    """Cancels the tasks that ended children had started and left running.
+
+    They are found by their context, from Python 3.12 on; on 3.11 they are not. To look through
+    all tasks of the loop is paid for by exits, so that many exits cost no more than linear time:
+    with many tasks about, several exits share one look, at the latest a turn of the loop after
+    the last one.
+    """
+
+    def __init__(self, found: Callable[[object, asyncio.Task[Any]], None]) -> None:
+        self._found = found
+        self._ended: set[object] = set()
+        self._debt = 0
+        self._last_look: asyncio.Handle | None = None
+
+    def ended(self, owner: object) -> None:
+        """The code of `owner` has ended; cancel what it left running, now or soon."""
+        if not _CAN_LOOK:
+            return
+        self._ended.add(owner)
+        self._debt -= _PER_EXIT
+        if self._debt <= 0:
+            self._look()
+        elif self._last_look is None:
+            self._last_look = asyncio.get_running_loop().call_later(0.05, self._look)
+
+    def _look(self) -> None:
+        if self._last_look is not None:
+            self._last_look.cancel()
+            self._last_look = None
+        tasks = asyncio.all_tasks()
+        self._debt = len(tasks)
+        for task in tasks:
+            owner = _owner_of(task)
+            if owner in self._ended and not task.done():
+                task.cancel()
+                self._found(owner, task)
+        self._ended.clear()
+
+
+def _owner_of(task: asyncio.Task[Any]) -> object:
+    if sys.version_info >= (3, 12):
+        return task.get_context().get(_OWNER)
+    return None

@@ -1,0 +1,252 @@
+"""What a supervisor is told, and what it orders, as plain records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ..restart import UNSET, Restart, Unset
+from .entries import ChildInfo, Ref
+from .exits import Exit
+from .spec import AutoShutdown, ChildSpec, Strategy
+
+__all__ = [
+    "Action",
+    "Again",
+    "Arm",
+    "Begin",
+    "Booted",
+    "Call",
+    "DeleteChild",
+    "Disarm",
+    "Due",
+    "End",
+    "EventKind",
+    "Exited",
+    "Halt",
+    "Message",
+    "NotStarted",
+    "Post",
+    "Reconfigure",
+    "Reply",
+    "Request",
+    "RestartChild",
+    "Start",
+    "StartChild",
+    "Started",
+    "Stop",
+    "Tell",
+    "TerminateChild",
+]
+
+
+# --- what a supervisor is told --------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """Start the children of the specification."""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A child said that it is ready."""
+
+    id: str
+    number: int
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class NotStarted:
+    """A child ended before it was ready; its kind is `ignored` where it asked to be left out."""
+
+    id: str
+    number: int
+    ended: Exit
+
+
+@dataclass(frozen=True, slots=True)
+class Exited:
+    """A child ended that was ready, or was ordered to stop."""
+
+    id: str
+    number: int
+    ended: Exit
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """A restart has failed: count it, and try again."""
+
+    id: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """The backoff of a child is over."""
+
+    id: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Halt:
+    """Stop all children in order, then end like this."""
+
+    ended: Exit
+
+
+@dataclass(frozen=True, slots=True)
+class StartChild:
+    """Add a child and start it."""
+
+    spec: ChildSpec
+
+
+@dataclass(frozen=True, slots=True)
+class TerminateChild:
+    """Stop a child; it stays known."""
+
+    child: str | Ref
+
+
+@dataclass(frozen=True, slots=True)
+class RestartChild:
+    """Start a child that is known and does not run."""
+
+    child: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteChild:
+    """Forget a child that does not run."""
+
+    child: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reconfigure:
+    """New settings, checked each by itself; those left UNSET stay."""
+
+    strategy: Strategy | Unset = UNSET
+    restart: Restart | Unset = UNSET
+    auto_shutdown: AutoShutdown | Unset = UNSET
+    children: Iterable[ChildSpec] | Unset = UNSET
+    max_children: int | Unset | None = UNSET
+    extra_args: Iterable[Any] | Unset = UNSET
+
+
+Request = StartChild | TerminateChild | RestartChild | DeleteChild | Reconfigure
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request of somebody who waits for the answer under `token`."""
+
+    token: int
+    request: Request
+
+
+Message = Begin | Started | NotStarted | Exited | Again | Due | Halt | Call
+
+
+# --- what a supervisor orders -------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Start a child under this number."""
+
+    id: str
+    number: int
+    spec: ChildSpec
+    extra: tuple[Any, ...]
+    """Put before the child's own arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Stop a child; its end is to be reported."""
+
+    id: str
+    budget: float | None
+    """Seconds until it is cut off; 0 at once, None never."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """Send `Due` after `delay` seconds."""
+
+    id: str
+    number: int
+    delay: float
+
+
+@dataclass(frozen=True, slots=True)
+class Disarm:
+    """Forget the `Due` that was to come."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """Send this to the supervisor itself, behind what is already waiting."""
+
+    message: Again
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Answer a call: with what is known of the child, with None, or with an error to raise."""
+
+    token: int
+    answer: ChildInfo | Exception | None
+
+
+EventKind = Literal[
+    "child_started",
+    "child_exited",
+    "child_late",
+    "child_removed",
+    "child_stopped",
+    "leftover_ended",
+    "limit_out_of_reach",
+    "limit_reached",
+    "restart_scheduled",
+    "shutdown_error",
+    "start_error",
+    "supervisor_ended",
+    "supervisor_started",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """Make an event known."""
+
+    kind: EventKind
+    child: str = ""
+    incarnation: int = 0
+    reason: str = ""
+    error: BaseException | None = None
+    delay: float | None = None
+    expected: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Booted:
+    """The children of the specification are started."""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The supervisor has ended: all its children are down."""
+
+    ended: Exit
+
+
+Action = Start | Stop | Arm | Disarm | Post | Reply | Tell | Booted | End

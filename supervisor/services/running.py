@@ -1,0 +1,170 @@
+"""`supervise`: a tree of services for as long as a block of code."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from types import TracebackType
+
+import anyio
+
+from ...actors.backoff import Chance
+from ...actors.errors import BadCall
+from ...storage.clock import Clock, SystemClock
+from ..errors import BadCombination
+from ..pool_spec import Pool
+from .events import Hub, SupervisionEvent
+from .exits import DOWN, Exit
+from .handle import RunningSupervisor
+from .messages import Halt, NotStarted, Started
+from .service import Report
+from .shell import Shell
+from .spec import DynamicSupervisor, Supervisor, SupervisorSpec
+from .world import World
+
+__all__ = ["Supervision", "supervise"]
+
+
+def supervise(
+    tree: Supervisor | DynamicSupervisor,
+    *,
+    clock: Clock | None = None,
+    chance: Chance | None = None,
+    on_event: Callable[[SupervisionEvent], object] | None = None,
+) -> Supervision:
+    """Run a tree of services, without a store, for as long as the block.
+
+        async with supervise(tree) as running:
+            ...
+
+    Entering returns when all children are started; where one does not start, those before it are
+    stopped and FailedToStartChild is raised. Leaving stops the tree in reverse order and returns
+    when it is down, also when the host is cancelled meanwhile; a second cancellation while
+    it leaves cuts off what is left.
+
+    When the tree gives up, the body is cancelled and RestartLimitExceeded raised in its place.
+    When a child raises KeyboardInterrupt or SystemExit, the tree stops in order and that is raised.
+    A tree that ends in order by itself (`auto_shutdown`, `running.stop()`) leaves the body alone.
+
+    `on_event` is called with each event, from the first start on. `clock` and `chance` are for
+    tests: time, and the jitter of backoffs.
+    """
+    _check_tree(tree)
+    _refuse_pools(tree, tree.name)
+    world = World(clock or SystemClock(), chance or random.Random().random, Hub(on_event))
+    return Supervision(tree, world)
+
+
+class Supervision:
+    """The context manager that `supervise` gives; for one use."""
+
+    def __init__(self, tree: SupervisorSpec, world: World) -> None:
+        self._tree = tree
+        self._world = world
+        self._shell: Shell | None = None
+        self._host: asyncio.Task[object] | None = None
+        self._cancels_before = 0
+        self._in_body = False
+        self._cancelled_host = False
+        self._news: asyncio.Future[None] | None = None
+
+    async def __aenter__(self) -> RunningSupervisor:
+        if self._shell is not None:
+            raise RuntimeError("this supervise(…) was entered before; write a new one")
+        self._host = asyncio.current_task()
+        self._news = asyncio.get_running_loop().create_future()
+        shell = Shell(self._world, self._tree, self._tree.name, 1, self._reported)
+        self._shell = shell
+        shell.start()
+        try:
+            await self._news
+        except asyncio.CancelledError:
+            await self._down(shell, asked=1)
+            raise
+        if shell.outcome is not None and shell.outcome.error is not None:
+            raise shell.outcome.error
+        self._in_body = shell.outcome is None
+        self._cancels_before = self._host.cancelling() if self._host else 0
+        return shell.handle
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._in_body = False
+        shell = self._shell
+        if shell is None:
+            return
+        by_us = self._take_back_cancellation()
+        cancelled = isinstance(error, asyncio.CancelledError) and not by_us
+        await self._down(shell, asked=1 if cancelled else 0)
+        failure = _failure(shell.outcome)
+        if failure is None:
+            return
+        if error is None or (isinstance(error, asyncio.CancelledError) and by_us):
+            raise failure
+        error.add_note(f"while the tree {shell.path!r} had ended: {failure}")
+
+    def _reported(self, report: Report) -> None:
+        """The root tells of its start or its end."""
+        if self._news is not None and not self._news.done():
+            self._news.set_result(None)
+        if isinstance(report, (Started, NotStarted)) or not self._in_body:
+            return
+        if _failure(report.ended) is not None and self._host is not None:
+            self._cancelled_host = True
+            self._host.cancel()
+
+    def _take_back_cancellation(self) -> bool:
+        """Whether the body was cancelled by the end of the tree, and by nobody else."""
+        if not self._cancelled_host or self._host is None:
+            return False
+        return self._host.uncancel() <= self._cancels_before
+
+    async def _down(self, shell: Shell, asked: int) -> None:
+        """Stop the tree and wait for it, whoever cancels the host meanwhile.
+
+        `asked` is how often the host was told to end; the second time what is left is cut off.
+        A scope of anyio around the host is kept out, since it would cancel again at every await.
+        """
+        cancelled: asyncio.CancelledError | None = None
+        shell.post(Halt(DOWN))
+        with anyio.CancelScope(shield=True):
+            while not shell.ended.done():
+                try:
+                    await asyncio.wait([shell.ended])
+                except asyncio.CancelledError as again:
+                    cancelled = again
+                    asked += 1
+                    if asked > 1:
+                        shell.kill()
+        if cancelled is not None:
+            raise cancelled
+
+
+def _check_tree(tree: object) -> None:
+    if not isinstance(tree, Supervisor | DynamicSupervisor):
+        raise BadCall("tree", tree, "is no supervisor", 'Supervisor("root", children=[…])')
+
+
+def _failure(ended: Exit | None) -> BaseException | None:
+    """What is raised when the tree has ended like this."""
+    return None if ended is None else ended.error
+
+
+def _refuse_pools(spec: SupervisorSpec, path: str) -> None:
+    if isinstance(spec, DynamicSupervisor):
+        return
+    for child in spec.children:
+        if isinstance(child, Pool):
+            raise BadCombination(
+                f"supervisor {path!r}",
+                f"Pool({child.name!r}) under supervise(…)",
+                "has no store and so no tasks to run",
+                "async with Runtime(file, tree=…)",
+            )
+        if isinstance(child, Supervisor):
+            _refuse_pools(child, f"{path}/{child.name}")
