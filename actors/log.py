@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, get_args, overload
 
 from pydantic import GetCoreSchemaHandler, ValidationError
@@ -302,7 +302,7 @@ class LogView:
         """Over what is there now and what is appended meanwhile, like a list's."""
         unread = _UNREAD
         place = -1
-        for place, item in enumerate(chain(self.backing, self.tail)):
+        for place, item in enumerate(self.backing):
             yield self._at(place) if item.shared is unread else item.shared
         while (place := place + 1) < len(self):
             yield self._at(place)

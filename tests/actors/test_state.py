@@ -522,6 +522,20 @@ def test_a_step_that_found_recorded_steps_below_it_counts_their_items_too() -> N
     assert repr(changes) == "<changes of ['count'], appends to ['notes']>"
 
 
+def test_a_log_can_be_iterated_while_steps_are_called() -> None:
+    run = opened(FULL)
+    run.notes.extend(["a", "b"])
+    seen: list[str] = []
+
+    for note in run.notes:
+        seen.append(note)
+        if note == "b":
+            rebase(run, collect(run, owner="run"))
+            run.notes.extend(["c", "d", "e", "f"])
+
+    assert seen == ["n", "a", "b", "c", "d", "e", "f"]
+
+
 # --- replay -----------------------------------------------------------------------------
 
 

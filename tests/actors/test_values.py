@@ -471,6 +471,12 @@ def test_unions_that_differ_in_order_alone_have_their_own_codec() -> None:
     assert type(second.decode(b'{"x":1}')) is Twin
 
 
+def test_what_cannot_be_hashed_has_a_codec_too() -> None:
+    codec = ValueCodec.of(Annotated[int, {"not": "hashed"}])
+
+    assert codec.decode(codec.encode(5, "x")) == 5
+
+
 def test_the_codec_of_an_annotation_is_made_once() -> None:
     assert ValueCodec.of(list[Point]) is ValueCodec.of(list[Point])
 
