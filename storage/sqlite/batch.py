@@ -12,7 +12,14 @@ from everstep.storage.errors import LostLease, Refused
 from everstep.storage.sqlite.diagnosis import diagnose
 from everstep.storage.sqlite.statements import FenceError, Write, write
 
-__all__ = ["Batch", "Node", "read_node", "write_batch", "write_unless_committed"]
+__all__ = [
+    "Batch",
+    "Node",
+    "read_node",
+    "write_batch",
+    "write_unless_committed",
+    "write_unless_synced",
+]
 
 # A write with one of these is the fault of the write, whatever the state of the disk.
 _GUILTY = (FenceError, sqlite3.IntegrityError)
@@ -68,10 +75,19 @@ def write_batch(connection: sqlite3.Connection, batch: Batch) -> None:
 
 
 def write_unless_committed(connection: sqlite3.Connection, batch: Batch) -> None:
+    """Finish a batch of which nobody heard whether it was committed, on a connection opened anew.
+
+    The number in the node's row tells.
+    """
+    if read_node(connection) != (batch.epoch, batch.number):
+        write_batch(connection, batch)
+
+
+def write_unless_synced(connection: sqlite3.Connection, batch: Batch) -> None:
     """Finish a batch whose commit failed, on a connection opened anew.
 
-    A commit that failed may have happened: the number in the node's row tells. What is found
-    committed may still be on no disk, so it is moved into the main file, which syncs it.
+    A commit that failed may have happened all the same, and be on no disk yet: so it is moved into
+    the main file, which syncs it.
     """
     if read_node(connection) != (batch.epoch, batch.number):
         write_batch(connection, batch)

@@ -17,7 +17,12 @@ from functools import partial
 from everstep.storage.clock import Clock
 from everstep.storage.errors import Refused, StoreClosed, StoreFailed
 from everstep.storage.interface import Alarm, Draft, Refusal
-from everstep.storage.sqlite.batch import Batch, write_batch, write_unless_committed
+from everstep.storage.sqlite.batch import (
+    Batch,
+    write_batch,
+    write_unless_committed,
+    write_unless_synced,
+)
 from everstep.storage.sqlite.executor import Executor
 from everstep.storage.sqlite.statements import Write
 from everstep.storage.sqlite.thread import to_the_end
@@ -25,6 +30,8 @@ from everstep.storage.sqlite.trouble import Pauses, alarm_of
 from everstep.storage.sqlite.upkeep import Upkeep
 
 __all__ = ["Writer"]
+
+WriteBatch = Callable[[sqlite3.Connection, Batch], None]
 
 MOST_WRITES = 512
 MOST_BYTES = 4_000_000
@@ -135,26 +142,23 @@ class Writer:
             await self._executor.run(partial(self._write, write_batch, batch))
         except asyncio.CancelledError:
             self._closing = True
-            return await self._find_out(batch, patience=0)
+            return await self._find_out(batch, write_unless_committed, patience=0)
         except Exception as error:  # noqa: BLE001  any of them leaves the outcome unknown
             self._begin_trouble(error)
-            return await self._find_out(batch, self._patience)
+            return await self._find_out(batch, write_unless_synced, self._patience)
         return batch.refusals
 
-    def _write(
-        self,
-        write: Callable[[sqlite3.Connection, Batch], None],
-        batch: Batch,
-        connection: sqlite3.Connection,
-    ) -> None:
+    def _write(self, write: WriteBatch, batch: Batch, connection: sqlite3.Connection) -> None:
         """Write a batch, with what is to be done around each. Called in the writing thread."""
         self._upkeep.before()
         write(connection, batch)
         self._upkeep.after(connection)
 
-    async def _find_out(self, batch: Batch, patience: float) -> Sequence[Refusal | None]:
+    async def _find_out(
+        self, batch: Batch, write: WriteBatch, patience: float
+    ) -> Sequence[Refusal | None]:
         """Read whether a batch was committed, and write it again if not, until patience is over."""
-        again = partial(self._write, write_unless_committed, batch)
+        again = partial(self._write, write, batch)
         pauses = Pauses(self._clock, patience)
         while True:
             try:
