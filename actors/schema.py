@@ -128,7 +128,7 @@ class Schema:
     ) -> tuple[dict[str, bytes], dict[str, list[bytes]]]:
         """All fields, and the items of Logs, of an actor that is to be started.
 
-        Raises pydantic's ValidationError, NotSerializable and PayloadTooLarge.
+        Raises NotValid, NotSerializable and PayloadTooLarge.
         """
         fields = {name: self._encode(name, getattr(actor, name), limits) for name in self.fields}
         logs = {

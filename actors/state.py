@@ -142,7 +142,7 @@ _set_private: Final[Any] = _slot("__pydantic_private__")
 def collect(actor: Actor, *, owner: str, limits: Limits = DEFAULT_LIMITS) -> Changes:
     """What the view changed since it was opened or last rebased. Changes nothing.
 
-    Raises pydantic's ValidationError, NotSerializable, PayloadTooLarge, and BadActor where a Log
+    Raises NotValid, NotSerializable, PayloadTooLarge, and BadActor where a Log
     was replaced.
     """
     view = actor.__everstep__
