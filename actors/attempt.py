@@ -31,7 +31,6 @@ class Attempt(Scope):
         "_serial",
         "call_made",
         "emitted",
-        "finishing",
         "leash",
         "task",
         "watch",
@@ -40,8 +39,6 @@ class Attempt(Scope):
     def __init__(self, call: Call, row: StepRow) -> None:
         super().__init__(call.scope.life, call.identity, inside(call.identity))
         self.call_made = call
-        self.finishing = False
-        """Its code has returned: what fails now is what it left behind."""
         self.emitted: list[tuple[str, bytes]] = []
         """Events of the user's, which ride with the checkpoint."""
         self.leash: Leash[Any] | None = None

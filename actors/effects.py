@@ -220,8 +220,8 @@ async def _do(once: _Once) -> Any:
 
 async def _received(once: _Once, row: EffectRow, value: Any, by: str | None = None) -> Any:
     life = once.scope.life
-    value = once.codec.validate(value)
-    data = once.codec.encode_validated(value, f"what the effect {once.key} returned", life.limits)
+    where = f"what the effect {once.key} returned"
+    data, value = once.codec.settle(value, where, life.limits)
     if life.fenced is not None:
         _late(life.environment, life.ledger.row.id, row, data)
         life.check_fenced()
@@ -266,7 +266,7 @@ def _late_thread(once: _Once, row: EffectRow, call: asyncio.Future[Any]) -> None
         return
     life = once.scope.life
     where = f"what the effect {once.key} returned"
-    data = once.codec.encode(once.codec.validate(call.result()), where, life.limits)
+    data, _ = once.codec.settle(call.result(), where, life.limits)
     _late(life.environment, life.task_id, row, data)
 
 

@@ -16,6 +16,7 @@ __all__ = [
     "LogItemChanged",
     "NoRuntime",
     "NotSerializable",
+    "NotValid",
     "PayloadTooLarge",
     "ProcessDied",
     "ReplayMismatch",
@@ -78,8 +79,21 @@ class NotSerializable(EverstepError):
         self.kind = kind
         self.why = why
         super().__init__(
-            f"{where} cannot be stored: {kind} {why}; "
-            "annotate it with a type that pydantic writes as JSON and reads back equal"
+            f"{where} cannot be stored: {kind} {why}; declare its type (of a field `name: {kind}`, "
+            f"of a step `-> {kind}`), one that pydantic writes as JSON and reads back equal"
+        )
+
+
+class NotValid(EverstepError, ValueError):
+    """A value is not of the type that is declared for it. Never retried."""
+
+    def __init__(self, where: str, kind: str, why: str) -> None:
+        self.where = where
+        self.kind = kind
+        self.why = why
+        super().__init__(
+            f"{where} cannot be {kind}: {why}; give it a value of its declared type, "
+            "or declare the type that it has"
         )
 
 

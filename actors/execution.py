@@ -8,8 +8,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from ..storage.clock import Due, due_in, left_of
 from ..storage.records import Outcome, StepRow
 from . import rows
@@ -148,10 +146,8 @@ def _finish(
     life.check_fenced()
     identity, ledger = row.identity, life.ledger
     where = f"the output of step {identity}"
-    attempt.finishing = True
     codec = call.definition.of(life.actor).output
-    value = codec.validate(value)
-    output = codec.encode_validated(value, where, life.limits)
+    output, value = codec.settle(value, where, life.limits)
     changes = attempt.changes()
     life.sync(call.scope)
     adopt(call.scope.view, call.frame, changes, identity)
@@ -193,8 +189,7 @@ async def _ended(
     elif isinstance(error, asyncio.CancelledError):
         error = UnaskedCancellation(f"step {row.identity}")
     _forget_inner_failures(life, attempt, error)
-    hopeless = how is How.HOPELESS or (attempt.finishing and isinstance(error, ValidationError))
-    final = hopeless or any_matches(error, retry.give_up_on)
+    final = how is How.HOPELESS or any_matches(error, retry.give_up_on)
     failure = failure_of(error, final=final)
     elapsed = life.clock.now() - row.first_at
     if final or verdict(retry, error, row.attempts + 1, elapsed) == "give_up":

@@ -10,8 +10,6 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from pydantic import ValidationError
-
 from ..storage.clock import Clock, Timer
 from ..storage.errors import EverstepError, StaleIncarnation
 from ..storage.records import Loaded, StepReset, StepRow
@@ -184,7 +182,7 @@ class Incarnation:
         if error is None:
             try:
                 return await self._returned(value)
-            except (EverstepError, ValidationError) as unfit:
+            except EverstepError as unfit:
                 error = unfit
         if (refused := self._refused()) is not None:
             return Fenced(refused)
@@ -203,8 +201,7 @@ class Incarnation:
         if isinstance(value, Again):
             return value
         codec = result_codec(self.actor)
-        valid = codec.validate(value)
-        output = codec.encode_validated(valid, "the result of the task", self.limits)
+        output, _ = codec.settle(value, "the result of the task", self.limits)
         unused = self.journal.recollection.unused()
         if unused:
             self.ledger.event("steps_unused", data={"steps": unused[:100]})

@@ -170,7 +170,7 @@ class LogField:
         self.where = f"an item of the field {name!r} of {actor}"
 
     def item(self, value: Any, limits: Limits = UNLIMITED) -> Item:
-        """The item that holds `value`. Raises NotSerializable, or pydantic's ValidationError."""
+        """The item that holds `value`. Raises NotSerializable, NotValid."""
         if type(value) in self.codec.exact:
             return Item(None, value, self)
         data, valid = self.codec.settle(value, self.where, limits)

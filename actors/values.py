@@ -17,7 +17,7 @@ from pydantic_core import (
     PydanticSerializationError,
 )
 
-from .errors import NotSerializable, PayloadTooLarge
+from .errors import NotSerializable, NotValid, PayloadTooLarge
 from .same import difference, same_plain
 from .shapes import Shape, shape_of
 
@@ -137,7 +137,8 @@ class ValueCodec:
     def settle(self, value: Any, where: str, limits: Limits = DEFAULT_LIMITS) -> tuple[bytes, Any]:
         """(JSON, the value as its type has it): `validate` and `encode_validated` in one.
 
-        Raises what they raise. A value of exactly the declared types is not validated again.
+        Raises NotValid, which names `where`, NotSerializable and PayloadTooLarge. A value of
+        exactly the declared types is not validated again.
         """
         if type(value) in self._shape.exact:
             return self.encode(value, where, limits), value
@@ -146,7 +147,10 @@ class ValueCodec:
             data = self._try(value, where, limits)
             if data is not None and check([value]) and not _has_long_number(data):
                 return data, value
-        valid = self.validate(value)
+        try:
+            valid = self.validate(value)
+        except ValidationError as error:
+            raise NotValid(where, type(value).__qualname__, _first_line(error)) from error
         return self.encode_validated(valid, where, limits), valid
 
     def _try(self, value: Any, where: str, limits: Limits) -> bytes | None:

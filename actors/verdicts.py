@@ -17,6 +17,7 @@ from .errors import (
     HeartbeatMissed,
     LogItemChanged,
     NotSerializable,
+    NotValid,
     PayloadTooLarge,
     StepTimeout,
 )
@@ -43,6 +44,7 @@ _NEVER_RETRIED = (
     EffectUnknown,
     LogItemChanged,
     NotSerializable,
+    NotValid,
     PayloadTooLarge,
 )
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from everstep.actors.errors import NotSerializable
+from everstep.actors.errors import NotSerializable, NotValid
 from everstep.actors.log import LIVE, UNNUMBERED, Backing, Item, Log, LogField, LogView
 from everstep.actors.values import ValueCodec
 
@@ -153,7 +153,7 @@ def test_an_item_of_another_type_is_validated() -> None:
     log.append(1)
 
     assert repr(log) == "Log([1.0])"
-    with pytest.raises(ValidationError):
+    with pytest.raises(NotValid):
         log.append("a")
 
 

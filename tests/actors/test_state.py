@@ -15,7 +15,6 @@ from pydantic import (
     Field,
     PrivateAttr,
     TypeAdapter,
-    ValidationError,
     ValidationInfo,
     computed_field,
     field_serializer,
@@ -32,6 +31,7 @@ from everstep.actors.errors import (
     ConflictingChange,
     NoRuntime,
     NotSerializable,
+    NotValid,
     PayloadTooLarge,
     StateUnreadable,
 )
@@ -272,7 +272,7 @@ def test_a_changed_field_is_validated_and_has_the_declared_type() -> None:
         "point": b'{"x":3,"tags":[]}',
     }
     view.count = "many"
-    with pytest.raises(ValidationError):
+    with pytest.raises(NotValid):
         collect(view, owner="here")
 
 
@@ -755,7 +755,7 @@ def test_a_start_is_validated_and_checked() -> None:
     actor.score = 1
     assert Schema.of(Report).dump(actor)[0]["score"] == b"1.0"
     actor.count = "x"  # type: ignore[assignment]  # that is the point
-    with pytest.raises(ValidationError):
+    with pytest.raises(NotValid):
         Schema.of(Report).dump(actor)
 
 
@@ -805,11 +805,11 @@ def test_aliases_and_exclusion_do_not_touch_the_state_and_field_functions_hold()
     view.informed.append(2)
     assert changes_of(view) == {"upper": b'"xy"', "hidden": b"6", "informed": b"[1,2]"}
     view.informed.append(99)
-    with pytest.raises(ValidationError, match="99"):
+    with pytest.raises(NotValid, match="99"):
         collect(view, owner="here")
     view.informed.pop()
     view.checked = -1
-    with pytest.raises(ValidationError):
+    with pytest.raises(NotValid):
         collect(view, owner="here")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from everstep.actors.actor import Actor
@@ -112,3 +114,27 @@ async def test_under_debug_an_item_of_a_log_that_is_changed_later_is_an_error(pl
         assert isinstance(ended, Crashed)
         assert ended.never_retried
         assert "log[0]" in ended.failure.message
+
+
+@pytest.mark.parametrize("what", ["field", "output"])
+async def test_a_value_of_another_type_than_declared_fails_by_name_and_is_not_retried(
+    what: str,
+) -> None:
+    class Wrong(Actor, name="replay.wrong"):
+        what: str
+        count: int = 0
+
+        @step
+        async def work(self) -> int:
+            wrong: Any = "no number"
+            if self.what == "field":
+                self.count = wrong
+                return 1
+            return wrong  # type: ignore[no-any-return]  # that is the point
+
+    async with driving() as driver:
+        ended = await driver.run(Wrong(what=what))
+        assert isinstance(ended, Crashed)
+        assert ended.never_retried
+        named = "the field 'count'" if what == "field" else "the output of step work"
+        assert named in ended.failure.message
