@@ -11,6 +11,8 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from pydantic import TypeAdapter
+
 from everstep.actors.actor import Actor
 from everstep.actors.backoff import fixed
 from everstep.actors.effects import Done, NotDone
@@ -103,6 +105,9 @@ async def _probe(operation: str) -> Done[str] | NotDone:
     return Done(f"receipt of {happened[0].facts['label']}") if happened else NotDone()
 
 
+_WORK = TypeAdapter(Work)
+
+
 class RandomFlow(Actor):
     chapters: list[list[dict[str, Any]]]
     chapter: int = 0
@@ -112,11 +117,11 @@ class RandomFlow(Actor):
     outputs: list[str] = []
 
     @step(key="label", retry=_RETRY)
-    async def work(self, label: str, work: dict[str, Any]) -> str:
+    async def work(self, label: str, work: Work) -> str:
         return await self.do(label, work)
 
     @step(key="label", retry=_RETRY, checkpoint="lazy")
-    async def lazily(self, label: str, work: dict[str, Any]) -> str:
+    async def lazily(self, label: str, work: Work) -> str:
         return await self.do(label, work)
 
     @step(retry=_RETRY)
@@ -127,7 +132,7 @@ class RandomFlow(Actor):
         return f"plain {label}"
 
     @step(retry=_RETRY)
-    async def kept(self, drawn: list[Any]) -> list[Any]:
+    async def kept(self, drawn: list[str]) -> list[str]:
         note("executed")
         return drawn
 
@@ -144,21 +149,22 @@ class RandomFlow(Actor):
     async def carry_out(self, op: dict[str, Any]) -> list[str]:
         match op["op"]:
             case "Work":
-                return [await self.attempted(op)]
+                return [await self.attempted(_WORK.validate_python(op["work"]))]
             case "Gather":
-                return list(await asyncio.gather(*map(self.attempted, op["steps"])))
+                steps = map(_WORK.validate_python, op["work"]["steps"])
+                return list(await asyncio.gather(*map(self.attempted, steps)))
             case _:
-                return await self.in_run(op["what"], op["label"])
+                return await self.in_run(op["work"]["what"], op["work"]["label"])
 
-    async def attempted(self, work: dict[str, Any]) -> str:
+    async def attempted(self, work: Work) -> str:
         try:
-            if work["lazy"]:
-                return await self.lazily(work["label"], work)
-            return await self.work(work["label"], work)
+            if work.lazy:
+                return await self.lazily(work.label, work)
+            return await self.work(work.label, work)
         except StepFailed as error:
             if not error.is_a(Hopeless):
                 raise
-            return f"{work['label']} failed"
+            return f"{work.label} failed"
 
     async def in_run(self, what: str, label: str) -> list[str]:
         if what == "add":
@@ -166,10 +172,10 @@ class RandomFlow(Actor):
         elif what == "log":
             self.log.append(f"run {label}")
         elif what == "draw":
-            drawn = [self.ctx.random(), str(self.ctx.uuid())]
+            drawn = [str(self.ctx.random()), str(self.ctx.uuid())]
             return [str(await self.kept(drawn) == drawn)]
         elif what == "now":
-            now = self.ctx.now().timestamp()
+            now = self.ctx.now().isoformat()
             return [str(await self.kept([now]) == [now])]
         elif what == "count":
             return [await self.plain(label)]
@@ -180,31 +186,31 @@ class RandomFlow(Actor):
             raise RuntimeError(f"run crashes once at {label}")
         return []
 
-    async def do(self, label: str, work: dict[str, Any]) -> str:
+    async def do(self, label: str, work: Work) -> str:
         note("executed")
         boundary(f"inside {label}")
-        if work["adds"]:
-            self.total += work["adds"]
-        if work["notes"]:
+        if work.adds:
+            self.total += work.adds
+        if work.notes:
             self.deep["notes"].append(label)
-        if work["logs"]:
+        if work.logs:
             self.log.append(label)
-        if work["wait"]:
+        if work.wait:
             await asyncio.sleep(0)
         parts = [label]
-        if work["effect"]:
+        if work.effect:
             operation = self.ctx.operation_id("effect")
-            probed = work["effect"] == "probe"
+            probed = work.effect == "probe"
             probe = _probe if probed else None
             parts.append(
                 await self.ctx.once(
                     "effect", _happen, label, operation, probed, probe=probe, on_unknown="retry"
                 )
             )
-        parts += [await self.attempted(inner) for inner in work["steps"]]
-        if self.ctx.attempt <= work["fails"]:
+        parts += [await self.attempted(inner) for inner in work.steps]
+        if self.ctx.attempt <= work.fails:
             raise Flaky(label)
-        if work["hopeless"]:
+        if work.hopeless:
             raise Hopeless(label)
         return "(" + " ".join(parts) + ")"
 
@@ -213,8 +219,7 @@ class RandomFlow(Actor):
 
 
 def _as_data(op: Op) -> dict[str, Any]:
-    data: dict[str, Any] = json.loads(json.dumps(asdict(op)))
-    return {"op": type(op).__name__, **data}
+    return {"op": type(op).__name__, "work": json.loads(json.dumps(asdict(op)))}
 
 
 async def run_flow(life: Life, flow: Flow) -> dict[str, Any]:

@@ -125,7 +125,8 @@ async def test_start_cancelled_at_any_await_leaves_a_whole_task_or_none(tmp_path
             starting.cancel()
             await asyncio.wait([starting])
 
-            assert await (await runtime.start(Counts(), id="task")).result() == STEPS
+            task = await runtime.start(Counts(), id="task")
+            assert await asyncio.wait_for(task.result(), 5) == STEPS
             steps = await runtime.task("task").steps()
             assert [record.executions for record in steps] == [1] * STEPS
 
