@@ -14,6 +14,7 @@ from pydantic import (
     SerializerFunctionWrapHandler,
     model_serializer,
 )
+from pydantic.errors import PydanticSchemaGenerationError
 from pydantic_core import CoreSchema
 
 from .errors import BadActor, NoRuntime
@@ -144,7 +145,14 @@ class Actor(BaseModel):
     def __get_pydantic_core_schema__(
         cls, source: type[BaseModel], handler: GetCoreSchemaHandler, /
     ) -> CoreSchema:
-        schema = handler(source)
+        try:
+            schema = handler(source)
+        except PydanticSchemaGenerationError as error:
+            raise BadActor(
+                f"the actor {cls.__name__}",
+                f"a field of it cannot be stored: {str(error).partition('. ')[0]}",
+                "a private attribute (_client) instead, made in model_post_init",
+            ) from error
         own: Any = handler.resolve_ref_schema(schema)
         while own["type"] != "model" and "schema" in own:
             own = own["schema"]

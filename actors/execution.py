@@ -6,6 +6,7 @@ Reads from top to bottom: `perform` -> replayed or live -> begin, execute, finis
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING, Any
 
 from ..storage.clock import Due, due_in, left_of
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["perform"]
 
+_LOG = logging.getLogger("everstep")
 _DEFAULT = Retry()
 
 
@@ -194,7 +196,16 @@ async def _ended(
     elapsed = life.clock.now() - row.first_at
     if final or verdict(retry, error, row.attempts + 1, elapsed) == "give_up":
         raise await _used_up(life, call, rows.failed(row, b"", None, 0.0), failure) from error
-    return await _try_again(life, row, failure, delay(retry, row.attempts + 1, life.chance, error))
+    return await _try_again(life, row, failure, _delay(life, retry, row.attempts + 1, error))
+
+
+def _delay(life: Incarnation, retry: Retry, attempt: int, error: BaseException) -> float:
+    """The backoff in seconds; the default one where that of the step is broken."""
+    try:
+        return delay(retry, attempt, life.chance, error)
+    except Exception:  # noqa: BLE001  (a function of the user's)
+        _LOG.exception("the backoff of a step of %s failed; the default is used", life.task_id)
+        return delay(_DEFAULT, attempt, life.chance, error)
 
 
 def _forget_inner_failures(life: Incarnation, attempt: Attempt, error: BaseException) -> None:

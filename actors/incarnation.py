@@ -7,6 +7,7 @@ task's ledger; when it is fenced, nothing of it reaches the store any more.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -33,10 +34,11 @@ from .scope import CURRENT, Call, Scope
 from .state import changed_items, collect, rebase
 from .traffic import done_within, resolve
 from .values import ValueCodec
-from .verdicts import Ended, Parted, leaves_for_good, was_asked
+from .verdicts import Ended, Parted, leaves_for_good
 
 __all__ = ["Incarnation"]
 
+_LOG = logging.getLogger("everstep")
 _WAKE_UP = 0.1
 """Seconds that a coroutine cut off gets to let go of the task that awaited it."""
 
@@ -105,6 +107,9 @@ class Incarnation:
             return await self._live()
         except EverstepError as error:
             return Fenced(self.ledger.refusal or error)
+        except Exception as bug:  # noqa: BLE001  (a task is never left without a verdict)
+            _LOG.exception("a life of the task %s ended by a fault of everstep", self.task_id)
+            return Crashed(failure_of(bug), never_retried=False)
         finally:
             self.fence()
             if self._reset is not None:
@@ -161,10 +166,8 @@ class Incarnation:
             CURRENT.reset(token)
         if isinstance(error, Severed):
             self.environment.severed.append(code)
-        if watch.cause is not None or (error is not None and was_asked(error, leash, task)):
-            self._outcome = self._outcome or Released(
-                isinstance(error, Severed), self.steps_running
-            )
+        if watch.cause is not None and self._outcome is None:
+            self._outcome = Released(isinstance(error, Severed), self.steps_running)
         return await self._conclude(value, error)
 
     async def _conclude(self, value: Any, error: BaseException | None) -> Exit | Again:

@@ -98,7 +98,10 @@ def retry_after(error: BaseException | None) -> float:
 
 
 def own_retry_after(error: BaseException) -> float:
-    asked: object = getattr(error, "retry_after", None)
+    try:
+        asked: object = getattr(error, "retry_after", None)
+    except Exception:  # noqa: BLE001  (a property of a stranger's error)
+        return 0.0
     if isinstance(asked, timedelta):
         asked = asked.total_seconds()
     if isinstance(asked, bool) or not isinstance(asked, int | float):

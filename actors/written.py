@@ -123,9 +123,18 @@ def _check_resolved(cls: type) -> None:
 
 def _check_run(cls: type) -> None:
     run = inspect.getattr_static(cls, "run", None)
-    if run is None or inspect.iscoroutinefunction(run):
+    if run is None:
         return
-    raise BadActor(f"run of {cls.__name__}", "it is no async def", "async def run(self): …")
+    what = f"run of {cls.__name__}"
+    if not inspect.iscoroutinefunction(run):
+        raise BadActor(what, "it is no async def", "async def run(self): …")
+    for parameter in list(inspect.signature(run).parameters.values())[1:]:
+        if parameter.default is parameter.empty and parameter.kind not in (
+            parameter.VAR_POSITIONAL,
+            parameter.VAR_KEYWORD,
+        ):
+            why = f"it is run without arguments, and needs {parameter.name!r}"
+            raise BadActor(what, why, f"async def run(self): …, and a field {parameter.name}")
 
 
 def _free(cls: type, name: str, ending: str) -> str:

@@ -60,9 +60,12 @@ class TaskPaused(EverstepError):
         self.message = message
         self.traceback = traceback
         what = f": {error}: {message}" if error else ""
+        action = "resume()"
+        if reason == "effect_unknown":
+            action = "settle(key, Done(value) or NotDone()), with a key of its effects()"
         super().__init__(
             f"the task {task_id!r} is paused ({reason}){what}; "
-            f"to go on: await runtime.task({task_id!r}).resume()"
+            f"to go on: await runtime.task({task_id!r}).{action}"
         )
 
 

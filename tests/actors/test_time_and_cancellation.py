@@ -354,3 +354,42 @@ async def test_a_death_costs_the_open_attempt_and_the_last_one_ends_the_step() -
             await dies(driver, Deadly, ledger.row.id)
         assert await driver.again(ledger, Deadly, died=True) == Succeeded()
         assert "ProcessDied" in await driver.result(ledger, Deadly)
+
+
+async def test_a_run_that_cancels_itself_has_crashed() -> None:
+    class Selfish(Actor, name="time.selfish"):
+        async def run(self) -> None:
+            task = asyncio.current_task()
+            assert task is not None
+            task.cancel()
+            await asyncio.sleep(0)
+
+    async with driving() as driver:
+        ended = await driver.run(Selfish())
+        assert isinstance(ended, Crashed)
+        assert ended.failure.kind.endswith("UnaskedCancellation")
+
+
+async def test_a_broken_backoff_costs_a_step_no_attempts() -> None:
+    def broken(attempt: int) -> float:
+        raise ZeroDivisionError(attempt)
+
+    class Odd(Exception):
+        @property
+        def retry_after(self) -> float:
+            raise ZeroDivisionError
+
+    class Broken(Actor, name="time.broken"):
+        @step(retry=Retry(max_attempts=2, backoff=broken))
+        async def work(self) -> int:
+            if self.ctx.attempt < 2:
+                raise Odd
+            return self.ctx.attempt
+
+    async with driving() as driver:
+        ledger = await driver.create(Broken())
+        life = asyncio.create_task(driver.live(ledger, Broken))
+        await driver.clock.until_waiting()
+        driver.clock.advance(1)
+        assert await life == Succeeded()
+        assert await driver.result(ledger, Broken) == 2
