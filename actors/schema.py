@@ -66,7 +66,7 @@ class Frame:
 
     def put(self, changed: Mapping[str, Cell]) -> Frame:
         """The frame with other values of some fields."""
-        cells, shared, size = self.cells | changed, self.shared.copy(), self.size
+        cells, shared, size = {**self.cells, **changed}, self.shared.copy(), self.size
         for name, cell in changed.items():
             size += len(cell.data) - len(self.cells[name].data)
             if cell.shared is not UNSHARED:
