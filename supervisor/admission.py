@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
 from ..actors.actor import Actor
 from ..actors.environment import Environment
@@ -30,6 +31,14 @@ _AT_ONCE = 64
 _SUSPECTS = 10_000
 _TICK = 30.0
 """Seconds after which everything is looked at again, whatever was told."""
+
+
+class _Moment(NamedTuple):
+    """An instant on all three clocks."""
+
+    now: float
+    since_boot: float | None
+    monotonic: float
 
 
 class Admission:
@@ -145,13 +154,14 @@ class Admission:
         if self._recover:
             self._recover = False
             await self._recovery.run()
+        looked = self._moment()
         if self._suspects and not self._lineup.busy:
             await self._admit_suspects()
         if self._queued:
             await self._admit_queued()
         if self._look_due:
             self._look_due = False
-            await self._arm_next_due()
+            await self._arm_next_due(looked)
             await self._report_ambiguous()
         self._ready = True
 
@@ -197,12 +207,12 @@ class Admission:
                 return
 
     async def _claimable(self, known: dict[str, type[Actor]], limit: int) -> list[TaskRow]:
-        boot, since = self._clock.boot()
+        moment = self._moment()
         return await self._store.claimable(
             self._spec.name,
             actors=known,
-            now=self._clock.now(),
-            since_boot=since if boot else None,
+            now=moment.now,
+            since_boot=moment.since_boot,
             suspects_from=self._spec.restart.suspects_from,
             limit=limit,
         )
@@ -229,13 +239,17 @@ class Admission:
 
     # --- time and trouble -------------------------------------------------------------------
 
-    async def _arm_next_due(self) -> None:
+    def _moment(self) -> _Moment:
         boot, since = self._clock.boot()
+        return _Moment(self._clock.now(), since if boot else None, self._clock.monotonic())
+
+    async def _arm_next_due(self, looked: _Moment) -> None:
+        """Wake up when the next task falls due that had not when we `looked`."""
         left = await self._store.next_due(
-            self._spec.name, now=self._clock.now(), since_boot=since if boot else None
+            self._spec.name, now=looked.now, since_boot=looked.since_boot
         )
         if left is not None:
-            self._arm(left)
+            self._arm(left - (self._clock.monotonic() - looked.monotonic))
 
     def _arm(self, delay: float) -> None:
         """Wake up after `delay` seconds, or earlier where that is armed already."""
