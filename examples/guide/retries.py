@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 
-from everstep import Actor, Retry, StepFailed, exponential, step
+from everstep import Actor, Pool, Restart, Retry, StepFailed, exponential, step
 
 
 async def pages_of(topic: str) -> AsyncIterator[str]:
@@ -66,3 +66,9 @@ class Careful(Actor):
     @step
     async def ask_small(self) -> str:
         return await ask("small", self.question)
+
+
+PATIENT = Pool(
+    max_running=50,
+    restart=Restart(5, backoff=exponential(1, maximum=60), on_give_up="pause"),
+)

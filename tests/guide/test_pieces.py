@@ -6,13 +6,14 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
-from everstep import Runtime, Status, StepRecord, Task, TaskInfo
+from everstep import Actor, Runtime, Status, StepRecord, Task, TaskInfo, step
+from everstep.testing import ManualClock
 from examples.guide.chapters import Meter
-from examples.guide.retries import Careful, Survey
+from examples.guide.retries import PATIENT, Careful, Survey
 from examples.guide.serve import Nightly
 from examples.guide.verbs import Travel
 from examples.guide.versions import OldTicket, Ticket
@@ -26,6 +27,44 @@ async def test_steps_beat_run_in_threads_and_send() -> None:
         task = await runtime.start(Survey(topic="tea"))
 
         assert await task.result() == "tea ▁▃▅"
+
+
+class Hopeless(Actor):
+    executions: ClassVar[int] = 0
+
+    @step
+    async def fail(self) -> None:
+        Hopeless.executions += 1
+        raise ConnectionError("it never answers")
+
+
+async def given_up(task: Task[Any], clock: ManualClock) -> TaskInfo:
+    """Let time pass as the task asks for it, until it is given up."""
+    async for event in task.events(follow=True):
+        clock.advance(event.data.get("retry_in", event.data.get("delay", 0)))
+        if event.kind in ("task_failed", "task_paused"):
+            break
+    return await task.status()
+
+
+async def test_the_worst_case_of_a_step_is_three_attempts_in_each_of_four_lives() -> None:
+    Hopeless.executions = 0
+    clock = ManualClock()
+    async with Runtime(":memory:", clock=clock) as runtime:
+        info = await given_up(await runtime.start(Hopeless()), clock)
+
+    assert (info.status, info.reason) == (Status.FAILED, "crashes")
+    assert Hopeless.executions == 3 * (1 + 3)
+
+
+async def test_a_pool_may_pause_what_it_gives_up() -> None:
+    Hopeless.executions = 0
+    clock = ManualClock()
+    async with Runtime(":memory:", clock=clock, tree=PATIENT) as runtime:
+        info = await given_up(await runtime.start(Hopeless()), clock)
+
+    assert (info.status, info.reason) == (Status.PAUSED, "crashes")
+    assert Hopeless.executions == 3 * (1 + 5)
 
 
 async def test_a_flow_that_catches_the_failure_of_a_step_goes_on_otherwise() -> None:
