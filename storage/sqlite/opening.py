@@ -22,7 +22,6 @@ from everstep.storage.errors import (
     StoreUnreadable,
 )
 from everstep.storage.sqlite.schema import APPLICATION_ID, VERSION
-from everstep.storage.sqlite.trouble import alarm_of
 
 __all__ = [
     "check_contents",
@@ -171,7 +170,7 @@ def check_contents(connection: sqlite3.Connection, path: Path) -> None:
         _check_owner(path, application, version, tables)
         _check_whole(connection, path)
     except sqlite3.Error as error:
-        raise StoreUnreadable(str(path), alarm_of(error).what) from error
+        raise StoreUnreadable(str(path), f"it is no database, or a damaged one ({error})") from error
 
 
 def _check_owner(path: Path, application: int, version: int, tables: list[str]) -> None:
