@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test demo check static fmt fmt-check lint types examples bench bench-quick wheel clean
+.PHONY: help venv test survival-long demo check static fmt fmt-check lint types examples bench bench-quick wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' Makefile
@@ -24,6 +24,9 @@ $(STAMP): pyproject.toml
 
 test: venv ## run the tests with branch coverage; ARGS goes to pytest
 	$(BIN)/pytest -n auto --cov --cov-report=term $(ARGS)
+
+survival-long: venv ## kill at every boundary, over long chains of deaths; takes an hour
+	EVERSTEP_SURVIVAL=long $(BIN)/pytest -n auto --timeout 7200 tests/survival $(ARGS)
 
 demo: venv ## run the demo
 	$(BIN)/python examples/demo.py

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 
 from everstep.testing import History, simulate, violations
 from tests.survival.flows import MOST_ATTEMPTS, Flow, expected, run_flow
 from tests.survival.strategies import LONG, deaths, flows
 
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(7200 if LONG else 300)]
+
 unhurried = settings(
-    max_examples=5000 if LONG else 120,
+    max_examples=2000 if LONG else 60,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
