@@ -86,6 +86,7 @@ class Ledger:
         "_latest",
         "_new",
         "_sealed",
+        "committed",
         "event_seq",
         "progress",
         "refusal",
@@ -103,6 +104,8 @@ class Ledger:
         self.refusal: EverstepError | None = None
         self._environment = environment
         self._sealed: Progress | None = None if new is not None else row.progress
+        self.committed = self._sealed
+        """The progress as the newest commit left it; None before the first one."""
         self._new = new
         self._draft: _Draft | None = None
         self._latest: _Draft | None = None
@@ -251,6 +254,8 @@ class Ledger:
             self._latest = None
         if self.refusal is None:
             self.refusal = refusal
-        if self.refusal is None and self._environment.on_commit is not None:
-            self._environment.on_commit(self)
+        if self.refusal is None:
+            self.committed = self._sealed
+            if self._environment.on_commit is not None:
+                self._environment.on_commit(self)
         return self.refusal

@@ -8,20 +8,20 @@ from contextlib import contextmanager
 
 from .actors.ledger import Ledger
 from .storage.errors import EverstepError
-from .storage.records import ENDED, Status
+from .storage.records import ENDED, Progress, Status, TaskRow
 
 __all__ = ["SETTLED", "Commits"]
 
 SETTLED = ENDED | {Status.PAUSED}
 """Statuses in which a task does nothing more by itself."""
 
-Waiter = asyncio.Future[None]
+Waiter = asyncio.Future[TaskRow]
 
 
 class Commits:
     """Who waits for the next commit of which task. Holds nothing for those who do not wait.
 
-    Being told is a hint: the one who waited reads what the store holds.
+    They are told the task's row as it was committed; when they look, there may be a newer one.
     """
 
     def __init__(self) -> None:
@@ -31,10 +31,11 @@ class Commits:
 
     def told(self, ledger: Ledger) -> None:
         """Wake those who wait for this task. Called on the loop after each commit."""
-        key = ledger.row.key
-        _wake(self._any.get(key))
-        if ledger.progress.status in SETTLED:
-            _wake(self._settled.get(key))
+        key, progress = ledger.row.key, ledger.committed
+        assert progress is not None  # there was a commit
+        _wake(self._any.get(key), ledger.row, progress)
+        if progress.status in SETTLED:
+            _wake(self._settled.get(key), ledger.row, progress)
 
     @contextmanager
     def watch(self, key: int, *, settled: bool = False) -> Generator[Waiter]:
@@ -69,7 +70,7 @@ class Commits:
         return sum(len(w) for waiters in (self._any, self._settled) for w in waiters.values())
 
 
-def _wake(waiters: set[Waiter] | None) -> None:
+def _wake(waiters: set[Waiter] | None, row: TaskRow, progress: Progress) -> None:
     for waiter in waiters or ():
         if not waiter.done():
-            waiter.set_result(None)
+            waiter.set_result(row._replace(progress=progress))

@@ -59,6 +59,13 @@ class Session:
             raise TaskNotFound(task_id)
         return row
 
+    def running(self, key: int) -> TaskRow | None:
+        """The row, as committed, of a task that runs here; None for any other: read that."""
+        life = self.pool.life(key)
+        if life is None or life.ledger.committed is None:
+            return None
+        return life.ledger.row._replace(progress=life.ledger.committed)
+
     def class_of(self, row: TaskRow) -> type[Actor]:
         """The class that a stored task needs. Raises UnknownActor."""
         found = self.catalogue.get(row.actor)

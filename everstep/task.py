@@ -64,15 +64,18 @@ class Task(Generic[R_co]):
             StateUnreadable: the result does not fit the class any more.
         """
         session = self._session()
+        session.check()
         if self._key is None:
             self._key = (await session.row(self.id)).key
         while True:
             with session.commits.watch(self._key, settled=True) as settled:
-                row = await session.row(self.id)
+                row = session.running(self._key) or await session.row(self.id)
                 final = self._outcome(row, through_pause)
-                if final is not None:
-                    break
-                await settled
+                if final is None:
+                    row = await settled
+                    final = self._outcome(row, through_pause)
+            if final is not None:
+                break
         if isinstance(final, Exception):
             raise final
         value: R_co = self._decoded(session, row)
