@@ -17,6 +17,15 @@ from .actors.errors import BadCall
 from .actors.ledger import Ledger
 from .actors.threads import Threads
 from .actors.values import Limits
+from .checking import (
+    actors_of,
+    durability_of,
+    lane_of,
+    path_of,
+    pool_of,
+    priority_of,
+    seconds_of,
+)
 from .errors import RuntimeClosed
 from .following import Commits
 from .reading import TaskInfo, info_of
@@ -87,10 +96,10 @@ class Runtime:
         chance: Callable[[], float] | None = None,
         store: Store | None = None,
     ) -> None:
-        self.path = os.fspath(path)
-        self.grace = _seconds("grace", grace)
-        self._actors = None if actors is None else list(actors)
-        self._spec = tree or Pool()
+        self.path = path_of(path)
+        self.grace = seconds_of("grace", grace)
+        self._actors = actors_of(actors)
+        self._spec = pool_of(tree)
         self._limits = limits or Limits()
         self._debug = debug
         self._clock: Clock = clock or SystemClock()
@@ -98,9 +107,9 @@ class Runtime:
         self._store: Store = store or _store_of(
             self.path,
             clock=self._clock,
-            durability=durability,
-            wait=_seconds("wait", wait),
-            store_patience=_seconds("store_patience", store_patience),
+            durability=durability_of(durability),
+            wait=seconds_of("wait", wait),
+            store_patience=seconds_of("store_patience", store_patience),
             allow_network_fs=allow_network_fs,
         )
         self._session: Session | None = None
@@ -258,8 +267,8 @@ class Runtime:
             actor=checked,
             task_id=task_id,
             pool=self._pool_name(pool),
-            priority=_priority(priority),
-            lane=_lane(lane),
+            priority=priority_of(priority),
+            lane=lane_of(lane),
             seed=new_seed(task_id, self._chance),
         )
         session.catalogue.tell(type(checked))
@@ -336,22 +345,6 @@ def _store_of(
         store_patience=store_patience,
         allow_network_fs=allow_network_fs,
     )
-
-
-def _seconds(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
-        raise BadCall(name, value, "is not a number of seconds", f"{name}=10")
-    return float(value)
-
-
-def _priority(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 1 << 31:
-        raise BadCall("priority", value, "is not a whole number of 32 bits", "priority=10")
-    return value
-
-
-def _lane(value: object) -> str | None:
-    return None if value is None else check_name("lane", value)
 
 
 def _statuses(status: Status | Collection[Status] | None) -> Collection[Status]:

@@ -1,0 +1,84 @@
+"""What a caller may hand to `Runtime` and `start`: checked at once, with the line to write."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any, cast
+
+from .actors.actor import Actor
+from .actors.errors import BadCall
+from .starting import check_name
+from .storage.sqlite import Durability
+from .supervisor.pool_spec import Pool
+
+__all__ = [
+    "actors_of",
+    "durability_of",
+    "lane_of",
+    "path_of",
+    "pool_of",
+    "priority_of",
+    "seconds_of",
+]
+
+
+def path_of(value: object) -> str:
+    """A path of a file, or ":memory:"."""
+    if not isinstance(value, str | os.PathLike) or not os.fspath(cast("str", value)):
+        raise BadCall("path", value, "is no path of a file", 'Runtime("tasks.db")')
+    return os.fspath(cast("str", value))
+
+
+def durability_of(value: object) -> Durability:
+    """What a power cut may take."""
+    if value not in ("full", "normal"):
+        instead = 'durability="full", or "normal"'
+        raise BadCall("durability", value, "is unknown", instead)
+    return cast("Durability", value)
+
+
+def pool_of(value: object) -> Pool:
+    """The pool that runs the tasks; the default one for None."""
+    if value is None:
+        return Pool()
+    if not isinstance(value, Pool):
+        raise BadCall("tree", value, "is no Pool", "tree=Pool(restart=Restart(3))")
+    return value
+
+
+def actors_of(value: object) -> list[type[Actor]] | None:
+    """The classes that may run; None for all there are."""
+    if value is None:
+        return None
+    given: list[Any] = list(cast("Iterable[Any]", value)) if _is_iterable(value) else [value]
+    if not _is_iterable(value) or not all(_is_actor(one) for one in given):
+        raise BadCall("actors", value, "is no list of classes of Actor", "actors=[Report]")
+    return given
+
+
+def _is_iterable(value: object) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str | type)
+
+
+def _is_actor(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, Actor)
+
+
+def seconds_of(name: str, value: object) -> float:
+    """A number of seconds, not negative."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+        raise BadCall(name, value, "is not a number of seconds", f"{name}=10")
+    return float(value)
+
+
+def priority_of(value: object) -> int:
+    """A whole number; a higher one goes first."""
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 1 << 31:
+        raise BadCall("priority", value, "is not a whole number of 32 bits", "priority=10")
+    return value
+
+
+def lane_of(value: object) -> str | None:
+    """A name for those that take turns with others; None for none."""
+    return None if value is None else check_name("lane", value)

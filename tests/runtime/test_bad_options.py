@@ -1,0 +1,35 @@
+"""What `Runtime` refuses, and the line that it shows instead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from everstep import Actor, BadCall, Restart, Runtime
+
+
+class Idle(Actor, name="options.idle"):
+    async def run(self) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("path", "options", "instead"),
+    [
+        (None, {}, 'Runtime("tasks.db")'),
+        ("", {}, 'Runtime("tasks.db")'),
+        ("x.db", {"tree": Restart(3)}, "tree=Pool(restart=Restart(3))"),
+        ("x.db", {"actors": Idle}, "actors=[Report]"),
+        ("x.db", {"actors": ["Idle"]}, "actors=[Report]"),
+        ("x.db", {"grace": -1}, "grace=10"),
+        ("x.db", {"wait": "5"}, "wait=10"),
+        ("x.db", {"durability": "off"}, 'durability="full"'),
+    ],
+)
+def test_an_option_that_cannot_be_meant_is_refused_with_what_to_write(
+    path: Any, options: dict[str, Any], instead: str
+) -> None:
+    with pytest.raises(BadCall) as refused:
+        Runtime(path, **options)
+
+    assert instead in str(refused.value)
