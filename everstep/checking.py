@@ -32,10 +32,11 @@ def path_of(value: object) -> str:
 
 def durability_of(value: object) -> Durability:
     """What a power cut may take."""
-    if value not in ("full", "normal"):
-        instead = 'durability="full", or "normal"'
-        raise BadCall("durability", value, "is unknown", instead)
-    return cast("Durability", value)
+    if value == "full":
+        return "full"
+    if value == "normal":
+        return "normal"
+    raise BadCall("durability", value, "is unknown", 'durability="full", or "normal"')
 
 
 def pool_of(value: object) -> Pool:
