@@ -25,9 +25,10 @@ __all__ = [
 
 def path_of(value: object) -> str:
     """A path of a file, or ":memory:"."""
-    if not isinstance(value, str | os.PathLike) or not os.fspath(cast("str", value)):
+    path = os.fspath(cast("str", value)) if hasattr(value, "__fspath__") else value
+    if not isinstance(path, str) or not path:
         raise BadCall("path", value, "is no path of a file", 'Runtime("tasks.db")')
-    return os.fspath(cast("str", value))
+    return path
 
 
 def durability_of(value: object) -> Durability:
