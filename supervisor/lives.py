@@ -16,7 +16,7 @@ from ..actors.failures import failure_of
 from ..actors.incarnation import Incarnation
 from ..actors.ledger import Ledger
 from ..storage.errors import EverstepError, Refused, StoreClosed, StoreFailed
-from ..storage.records import Loaded, Progress, Status, StepReset
+from ..storage.records import EffectState, Loaded, Progress, Status, StepReset
 from .applying import apply
 from .blame import blame_of
 from .decisions import Decision, after_crash, after_halt, after_release
@@ -179,7 +179,7 @@ class Lives:
         progress = life.ledger.progress
         if isinstance(ended, Crashed):
             return self._after_crash(progress, ended), ended.forget
-        if isinstance(ended, Halted):
+        if isinstance(ended, Halted) and not _was_settled(life, ended):
             return after_halt(progress, ended), ()
         return after_release(progress, ended if isinstance(ended, Released) else Released()), ()
 
@@ -274,6 +274,13 @@ def _done(future: asyncio.Future[None]) -> None:
         future.set_result(None)
 
 
+def _was_settled(life: Life, ended: Halted) -> bool:
+    """Whether a person has decided what it halted for while its other steps were still ending."""
+    effects = {} if life.incarnation is None else life.incarnation.effects
+    unknown = [row for row in effects.values() if row.state is EffectState.INTENT]
+    return ended.reason == "effect_unknown" and not unknown
+
+
 def _late(life: Life) -> list[str]:
     """Who did not reach a checkpoint in time, or did not end at all."""
     if not isinstance(life.ended, Released):
@@ -285,7 +292,7 @@ def _late(life: Life) -> list[str]:
 def _tell(life: Life, ended: Exit) -> None:
     """Say in the log what a person should know."""
     progress = life.ledger.progress
-    if isinstance(ended, Halted):
+    if isinstance(ended, Halted) and progress.status is Status.PAUSED:
         _LOG.error(
             "the task %s is paused (%s): %s; to go on: %s",
             life.task_id, ended.reason, ended.failure, ended.remedy,

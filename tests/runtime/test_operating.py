@@ -43,6 +43,23 @@ class Paying(Actor, name="operating.Paying"):
         return amount
 
 
+class PayingBeside(Paying, name="operating.PayingBeside"):
+    """Pays while another step stops at the gate."""
+
+    gate: ClassVar[Gate] = Gate()
+
+    @step
+    async def wait(self) -> None:
+        await self.gate.stop_at("beside")
+
+    async def run(self) -> int:
+        waiting = asyncio.ensure_future(self.wait())
+        await self.gate.until("beside")
+        paid = await self.pay()
+        await waiting
+        return paid
+
+
 class Twice(Actor, name="operating.Twice"):
     """Fails in its step until it is mended."""
 
@@ -226,3 +243,19 @@ async def test_settling_what_is_not_unknown_is_refused(place: Place) -> None:
             await task.settle("other", NotDone())
         with pytest.raises(BadCall, match="Done"):
             await task.settle("pay", 7)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+async def test_an_effect_that_is_settled_while_the_task_still_halts_does_not_leave_it_paused(
+    place: Place,
+) -> None:
+    gate = PayingBeside.gate = Gate()
+    async with place.runtime(grace=10) as runtime:
+        task = await runtime.start(PayingBeside())
+        await next_event(task, "effect_unknown")
+
+        await task.settle("pay", Done(7))
+        gate.open("beside")
+
+        assert await task.result() == 7
+        assert "task_paused" not in await kinds(task)
+    assert Paying.calls == ["charge 7"]

@@ -30,6 +30,30 @@ class Stubborn(Actor, name="stopping.Stubborn"):
         await self.resist()
 
 
+class Clinging(Actor, name="stopping.Clinging"):
+    """Awaits a child of its own that swallows its end until it is let go."""
+
+    gate: ClassVar[Gate] = Gate()
+    children: ClassVar[list[asyncio.Future[Any]]] = []
+
+    @step(retry=ONCE)
+    async def cling(self) -> None:
+        child = asyncio.ensure_future(self._child())
+        self.children.append(child)
+        await asyncio.gather(child)
+
+    async def run(self) -> None:
+        await self.cling()
+
+    @classmethod
+    async def _child(cls) -> None:
+        while True:
+            try:
+                return await cls.gate.stop_at("cling")
+            except asyncio.CancelledError:
+                continue
+
+
 class Leaving(Actor, name="stopping.Leaving"):
     """Ends the process from within a step."""
 
@@ -187,6 +211,20 @@ async def test_a_step_that_swallows_its_end_is_severed_and_named(
     assert Stubborn.cleaned == ["asked"]
     assert "late when the pool tasks stopped: s resist" in caplog.text
     await _was_given_back(place, "s")
+
+
+async def test_a_task_that_never_ends_is_given_back_on_its_behalf(place: Place) -> None:
+    Clinging.gate, Clinging.children = Gate(), []
+    async with place.runtime(grace=0) as runtime:
+        await running(runtime, Clinging.gate, Clinging(), "c", "cling")
+        advance = asyncio.create_task(_advance_when_waited(place, 5, 0.1, 0.1))
+
+    advance.cancel()
+    assert not Clinging.children[0].done()
+    await _was_given_back(place, "c")
+
+    Clinging.gate.open("cling")
+    await asyncio.wait(Clinging.children)
 
 
 async def test_a_thousand_tasks_are_released_side_by_side(place: Place, gate: Gate) -> None:
