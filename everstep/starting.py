@@ -126,7 +126,7 @@ def check_actor(actor: object) -> Actor:
     """The actor, if it can be started. Raises BadCall, BadActor."""
     if not isinstance(actor, Actor):
         instead = "start(Report(topic=…)), with an instance of an Actor"
-        raise BadCall("actor", repr(actor), "is no actor", instead)
+        raise BadCall("actor", actor, "is no actor", instead)
     cls = type(actor)
     facts = cls.__pydantic_generic_metadata__
     if facts["parameters"] or facts["origin"] is not None:
