@@ -1,195 +1,54 @@
 """A value comes back as it was written, or is refused when it is written."""
 
-import dataclasses
-import enum
 import math
 import re
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
 from ipaddress import IPv4Address
 from pathlib import Path
-from typing import (
-    Annotated,
-    Any,
-    Generic,
-    Literal,
-    NamedTuple,
-    NotRequired,
-    Optional,
-    TypeVar,
-)
+from typing import Annotated, Any, Literal, NotRequired, Optional
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from pydantic import (
-    BaseModel,
-    Field,
-    PrivateAttr,
-    RootModel,
-    SecretStr,
-    field_serializer,
-)
-from pydantic.dataclasses import dataclass as pydantic_dataclass
-from typing_extensions import TypedDict
+from pydantic import Field, SecretStr
 
 from everstep.actors.errors import NotSerializable, NotValid, PayloadTooLarge
 from everstep.actors.same import difference
 from everstep.actors.values import Limits, ValueCodec
-
-T = TypeVar("T")
-NAN = float("nan")
-BERLIN = ZoneInfo("Europe/Berlin")
-
-
-class Colour(enum.Enum):
-    RED = "red"
-    BLUE = 2
-
-
-class Level(enum.IntEnum):
-    LOW = 1
-
-
-class Word(enum.StrEnum):
-    HI = "hi"
-
-
-class Name(str):
-    __slots__ = ()
-
-
-class Point(BaseModel):
-    x: int
-    y: int = 0
-
-
-class Far(Point):
-    z: int = 9
-
-
-class Twin(BaseModel):
-    x: int
-    y: int = 0
-
-
-class Ratio(BaseModel):
-    value: float
-
-
-class Hidden(BaseModel):
-    shown: int = 1
-    hidden: int = Field(default=2, exclude=True)
-
-
-class Aliased(BaseModel):
-    value: int = Field(alias="theValue")
-
-
-class Secretive(BaseModel):
-    _cache: dict[str, int] = PrivateAttr(default_factory=dict)
-
-
-class Lossy(BaseModel):
-    text: str
-
-    @field_serializer("text")
-    def shorten(self, text: str) -> str:
-        return text[:3]
-
-
-class Tree(BaseModel):
-    value: int
-    children: list["Tree"] = []
-
-
-class Box(BaseModel, Generic[T]):
-    content: T
-
-
-class Holder(BaseModel):
-    anything: Any = None
-    point: Point | None = None
-
-
-class Cat(BaseModel):
-    kind: Literal["cat"] = "cat"
-    lives: int = 9
-
-
-class Dog(BaseModel):
-    kind: Literal["dog"] = "dog"
-    lives: int = 1
-
-
-Pet = Annotated[Cat | Dog, Field(discriminator="kind")]
-
-
-class Tags(RootModel[list[str]]):
-    pass
-
-
-@dataclasses.dataclass
-class Plain:
-    a: int
-    b: list[str] = dataclasses.field(default_factory=list[str])
-
-
-@dataclasses.dataclass
-class Computed:
-    a: int
-    twice: int = dataclasses.field(init=False, default=0)
-
-
-def unchecked(model: type[BaseModel], **fields: Any) -> BaseModel:
-    return model.model_construct(**fields)
-
-
-def computed(a: int, twice: int) -> Computed:
-    value = Computed(a)
-    value.twice = twice
-    return value
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Frozen:
-    when: datetime
-    quiet: int = dataclasses.field(default=0, compare=False)
-
-
-@pydantic_dataclass
-class Checked:
-    a: int
-
-
-class Movie(TypedDict):
-    title: str
-    year: NotRequired[int]
-
-
-class Pair(NamedTuple):
-    left: int
-    right: str = ""
-
-
-class Rich(BaseModel):
-    """Has every type of which columns can tell."""
-
-    number: int = 1
-    text: str | None = None
-    share: float = 0.5
-    flag: bool = False
-    day: date = date(2024, 1, 1)
-    when: datetime = datetime(2024, 1, 1, tzinfo=UTC)
-    key: UUID = UUID(int=1)
-    points: dict[str, list[Point]] = {}
-    plain: Any = None
-    inner: "Rich | None" = None
+from tests.actors.values_kit import (
+    BERLIN,
+    NAN,
+    Aliased,
+    Box,
+    Cat,
+    Checked,
+    Colour,
+    Computed,
+    Dog,
+    Far,
+    Frozen,
+    Hidden,
+    Holder,
+    Level,
+    Lossy,
+    Movie,
+    Name,
+    Pair,
+    Pet,
+    Plain,
+    Point,
+    Ratio,
+    Rich,
+    Secretive,
+    Tags,
+    Tree,
+    Twin,
+    Word,
+    computed,
+    unchecked,
+)
 
 
 def label(value: object) -> str:
@@ -500,120 +359,3 @@ def test_what_validation_made_of_a_value_comes_back_or_is_refused(
         return
 
     assert difference(valid, codec.decode(data)) is None
-
-
-ANNOTATIONS: list[Any] = [
-    Any,
-    str,
-    int,
-    float,
-    bool,
-    bytes,
-    list[Any],
-    list[int],
-    list[float],
-    list[str],
-    dict[str, Any],
-    dict[str, int],
-    dict[str, list[float]],
-    dict[int, str],
-    tuple[int, str],
-    tuple[Any, ...],
-    set[int],
-    frozenset[str],
-    set[float],
-    int | str,
-    float | None,
-    bool | int | float | str | None,
-    list[int | str | None],
-    list[bool | int],
-    datetime,
-    Decimal,
-    timedelta,
-    list[datetime | date],
-    str | datetime,
-    str | bytes,
-    Point,
-    Point | Twin,
-    Holder,
-    Ratio,
-    Plain,
-    Movie,
-    Pair,
-    Counter[str],
-    deque[int],
-]
-LEAVES = (
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | st.text(max_size=5)
-    | st.binary(max_size=4)
-    | st.datetimes(timezones=st.none() | st.just(UTC) | st.just(BERLIN))
-    | st.dates()
-    | st.decimals()
-    | st.timedeltas()
-    | st.sampled_from([Colour.RED, Level.LOW, Word.HI, Name("n"), Pair(1), Plain(1), Point(x=1)])
-    | st.builds(Point.model_construct, x=st.integers() | st.booleans(), y=st.integers())
-    | st.builds(Ratio.model_construct, value=st.floats() | st.integers())
-)
-VALUES = st.recursive(
-    LEAVES,
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.text(max_size=3) | st.integers(), inner, max_size=3)
-        | st.tuples(inner, inner)
-        | st.builds(Holder.model_construct, anything=inner, point=st.just(Far(x=1)) | st.none())
-        | st.sets(st.integers() | st.booleans() | st.floats() | st.text(max_size=2), max_size=3)
-        | st.lists(st.integers(), max_size=3).map(deque)
-        | st.dictionaries(st.text(max_size=2), st.integers(), max_size=2).map(Counter)
-    ),
-    max_leaves=6,
-)
-
-
-def flat(value: Any) -> str:
-    """All there is in a value, with types, in an order that does not depend on hashes."""
-    kind = type(value).__qualname__
-    for kinds, inner in INNER:
-        if isinstance(value, kinds):
-            return f"{kind}({inner(value)})"
-    return f"{kind} {value!r}"
-
-
-INNER: list[tuple[Any, Callable[[Any], str]]] = [
-    (BaseModel, lambda model: flat(vars(model))),
-    (Plain, lambda plain: flat(vars(plain))),
-    (dict, lambda items: str(sorted((flat(key), flat(item)) for key, item in items.items()))),
-    ((set, frozenset), lambda members: str(sorted(map(flat, members)))),
-    ((list, tuple, deque), lambda items: str(list(map(flat, items)))),
-    (datetime, lambda when: when.isoformat()),
-    (enum.Enum, lambda member: member.name),
-]
-
-
-@settings(max_examples=400, deadline=None)
-@given(st.sampled_from(ANNOTATIONS), VALUES)
-def test_any_value_under_any_annotation_round_trips_or_fails(annotation: Any, value: Any) -> None:
-    codec = ValueCodec.of(annotation)
-    try:
-        data = codec.encode(value, "x")
-    except NotSerializable:
-        return
-
-    assert flat(codec.decode(data)) == flat(value)
-
-
-@settings(max_examples=400, deadline=None)
-@given(st.sampled_from(ANNOTATIONS), VALUES)
-def test_any_validated_value_round_trips_or_fails(annotation: Any, value: Any) -> None:
-    codec = ValueCodec.of(annotation)
-    try:
-        data, valid = codec.settle(value, "x")
-    except (NotSerializable, NotValid):
-        return
-
-    assert flat(codec.decode(data)) == flat(valid)
-    assert flat(codec.validate(value)) == flat(valid)
-    assert codec.encode_validated(valid, "x") == data or isinstance(valid, set | frozenset)
