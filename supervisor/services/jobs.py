@@ -17,6 +17,7 @@ from .messages import (
     Call,
     Disarm,
     End,
+    Escalate,
     EventKind,
     Message,
     Reply,
@@ -30,6 +31,10 @@ from .spec import AutoShutdown, Child, DynamicSupervisor, Strategy, SupervisorSp
 __all__ = ["Job", "Jobs", "Purpose"]
 
 
+_NOBODY = ""
+"""Waited for by a job that must not go on."""
+
+
 class Purpose(Enum):
     """Why children are stopped and started."""
 
@@ -38,6 +43,8 @@ class Purpose(Enum):
     START_CALL = auto()
     RESTART_CALL = auto()
     TERMINATE_CALL = auto()
+    HOLD = auto()
+    """Nothing is done any more until the end is ordered."""
     END = auto()
 
 
@@ -174,7 +181,7 @@ class Jobs:
         self._arrived(entry)
         self._drop_unless_kept(entry)
         if ended.kind == "interrupt":
-            self.end(ended)
+            self._hold(ended)
 
     def _down(self, entry: Entry) -> None:
         entry.status = "undefined"
@@ -194,6 +201,14 @@ class Jobs:
         if entry.due is not None:
             entry.due = None
             self.do(Disarm(entry.id))
+
+    def _hold(self, ended: Exit) -> None:
+        """The tree is to stop from its root, so that its order holds; until then wait."""
+        if self.job is None:
+            self.job = Job(Purpose.HOLD)
+        if self.ending is None:
+            self.job.waiting.add(_NOBODY)
+        self.do(Escalate(ended))
 
     def cancel_restart(self, entry: Entry) -> None:
         """A child that was about to be restarted stays down."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import sys
 from collections.abc import Callable
 from contextvars import Context, ContextVar
@@ -28,8 +29,12 @@ def owned_context(owner: object) -> Context:
 
 
 def bury(coroutine: object) -> None:
-    """Keep a coroutine that is never to be resumed."""
+    """Keep a coroutine that is never to be resumed.
+
+    Not even the end of the interpreter collects it: its modules are gone by then.
+    """
     _GRAVEYARD.append(coroutine)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(coroutine))
 
 
 def keep_until_done(task: asyncio.Task[Any]) -> None:
@@ -39,12 +44,12 @@ def keep_until_done(task: asyncio.Task[Any]) -> None:
 
 
 def place_of(coroutine: Any) -> str:
-    """The file and line where a coroutine waits, as far in as it can be followed."""
-    place = ""
+    """The file and line of a coroutine, and of the innermost one it waits in."""
+    places: list[str] = []
     while (frame := getattr(coroutine, "cr_frame", None)) is not None:
-        place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        places.append(f"{frame.f_code.co_filename}:{frame.f_lineno}")
         coroutine = coroutine.cr_await
-    return place
+    return " in ".join([places[0], places[-1]] if len(places) > 1 else places)
 
 
 class Sweeper:

@@ -22,6 +22,7 @@ __all__ = [
     "Disarm",
     "Due",
     "End",
+    "Escalate",
     "EventKind",
     "Exited",
     "Halt",
@@ -243,10 +244,17 @@ class Booted:
 
 
 @dataclass(frozen=True, slots=True)
+class Escalate:
+    """A child was told that the process is to end: the whole tree is to stop, from its root."""
+
+    ended: Exit
+
+
+@dataclass(frozen=True, slots=True)
 class End:
     """The supervisor has ended: all its children are down."""
 
     ended: Exit
 
 
-Action = Start | Stop | Arm | Disarm | Post | Reply | Tell | Booted | End
+Action = Start | Stop | Arm | Disarm | Post | Reply | Tell | Booted | Escalate | End

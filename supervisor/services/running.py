@@ -76,6 +76,7 @@ class Supervision:
         self._news = asyncio.get_running_loop().create_future()
         shell = Shell(self._world, self._tree, self._tree.name, 1, self._reported)
         self._shell = shell
+        self._world.interrupt = lambda ended: shell.post(Halt(ended))
         shell.start()
         try:
             await self._news

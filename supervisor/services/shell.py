@@ -27,6 +27,7 @@ from .messages import (
     Disarm,
     Due,
     End,
+    Escalate,
     Exited,
     Halt,
     Message,
@@ -236,7 +237,9 @@ class Shell:
                 self._yields = True
                 self._start(id, number, spec, extra)
             case Stop(id, budget):
-                self._members[id].stop(budget, swept=self._swept)
+                member = self._members.get(id)
+                if member is not None:  # otherwise its end is in the inbox
+                    member.stop(budget, swept=self._swept)
             case Arm(id, number, delay):
                 due = Due(id, number)
                 self._timers[id] = self.world.clock.call_later(delay, lambda: self.post(due))
@@ -251,6 +254,8 @@ class Shell:
             case Booted():
                 self._booted = True
                 self._report(Started(self._id, self._number, self.handle))
+            case Escalate(ended):
+                self.world.interrupt(ended)
             case End(ended):
                 self._close(ended)
 

@@ -271,7 +271,7 @@ def _check_start(start: object) -> None:
     asynchronous = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
         getattr(function, "__call__", None)  # noqa: B004  (an object may be an async function)
     )
-    if not asynchronous:
+    if not asynchronous or inspect.isclass(function):
         instead = "async def poll(…), and Child(poll), not Child(poll())"
         raise BadCall("start", start, "is not an async function", instead)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 from ...actors.backoff import Chance
 from ...storage.clock import Clock
 from .events import Hub, SupervisionEvent
+from .exits import Exit
 from .leftovers import Sweeper
 from .messages import Tell
 from .service import Service
@@ -25,6 +27,8 @@ class World:
         self.hub = hub
         self.sweeper = Sweeper(self._found)
         self.lives = itertools.count(1)
+        self.interrupt: Callable[[Exit], None] = _no_root
+        """Stops the whole tree; set by whoever starts its root."""
 
     def tell(self, supervisor: str, told: Tell) -> None:
         """Make known what a supervisor tells."""
@@ -52,3 +56,7 @@ class World:
         if isinstance(owner, Service):
             told = Tell("leftover_ended", owner.id, owner.number, task.get_name())
             self.tell(owner.supervisor, told)
+
+
+def _no_root(ended: Exit) -> None:
+    raise RuntimeError(f"this tree has no root that could stop it after {ended.reason}")

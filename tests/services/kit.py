@@ -25,7 +25,7 @@ from everstep.supervisor.services.running import Supervision
 from everstep.testing import IdleLoop, ManualClock
 
 P = ParamSpec("P")
-Beginning = Literal["ok", "fail", "ignore", "hang", "return", "interrupt"]
+Beginning = Literal["ok", "fail", "ignore", "hang", "interrupt"]
 Answer = Literal["shutdown", "normal", "info", "crash"]
 
 
