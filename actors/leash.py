@@ -80,7 +80,9 @@ class Leash(Coroutine[Any, Any, T_co]):
         return self
 
     def __next__(self) -> Any:
-        return self.send(None)
+        if self.is_cut:
+            raise Severed
+        return self.inner.send(None)
 
 
 class Watch:

@@ -31,6 +31,11 @@ from .environment import Environment
 
 __all__ = ["Ledger"]
 
+_SEQ = Progress._fields.index("seq")
+_CRASHES = Progress._fields.index("crashes")
+_UPDATED_AT = Progress._fields.index("updated_at")
+_REASON = Progress._fields.index("reason")
+
 
 class _Draft:
     """What has been added since the store took the last draft."""
@@ -169,7 +174,7 @@ class Ledger:
     def event_bytes(self, kind: str, step: str | None, data: bytes | None) -> None:
         self.event_seq += 1
         draft = self._open()
-        now = self.clock.now()
+        now = self._environment.clock.now()
         draft.events.append(EventRow(self.row.key, self.event_seq, now, kind, step, data))
         draft.size += 0 if data is None else len(data)
 
@@ -229,8 +234,14 @@ class Ledger:
         if self.refusal is not None:
             return None
         self._latest = draft
-        self.progress = after = self.progress._replace(
-            seq=self.seq, event_seq=self.event_seq, updated_at=self.clock.now()
+        progress, now = self.progress, self._environment.clock.now()
+        self.progress = after = Progress(
+            *progress[:_SEQ],
+            self.seq,
+            self.event_seq,
+            *progress[_CRASHES:_UPDATED_AT],
+            now,
+            *progress[_REASON:],
         )
         before, self._sealed = self._sealed, after
         new, self._new = self._new, None

@@ -13,6 +13,15 @@ if TYPE_CHECKING:
 __all__ = ["begun", "charged", "completed", "due_of", "failed", "first", "let_go", "recorded"]
 
 
+# `begun` and `completed` make every ordinary row: written out, they take half as long as _replace.
+_VERSION = StepRow._fields.index("version")
+_ATTEMPTS = StepRow._fields.index("attempts")
+_DUE_AT = StepRow._fields.index("due_at")
+_OUTCOME = StepRow._fields.index("outcome")
+_OUTPUT = StepRow._fields.index("output")
+_FIRST_AT = StepRow._fields.index("first_at")
+
+
 def first(
     call: Call, task: int, chapter: int, version: int, deaths_seen: int, now: float
 ) -> StepRow:
@@ -63,18 +72,24 @@ def charged(row: StepRow, deaths_total: int, deaths_settled: int, max_attempts: 
 
 def begun(row: StepRow, call: Call, version: int, now: float) -> StepRow:
     """An attempt begins; the arguments and the state's version are those of the present code."""
-    return row._replace(
-        version=version,
-        serial=row.serial + 1,
-        open=1,
-        due_at=None,
-        due_boot=None,
-        due_delay=None,
-        digest=call.digest,
-        preview=call.preview,
-        first_at=now if row.attempts == 0 else row.first_at,
-        started_at=now,
-        ended_at=None,
+    return StepRow(
+        *row[:_VERSION],
+        version,
+        row.serial + 1,
+        row.attempts,
+        1,  # open
+        row.deaths_seen,
+        None,  # due_at
+        None,  # due_boot
+        None,  # due_delay
+        row.outcome,
+        row.seq,
+        call.digest,
+        call.preview,
+        *row[_OUTPUT:_FIRST_AT],
+        now if row.attempts == 0 else row.first_at,
+        now,  # started_at
+        None,  # ended_at
     )
 
 
@@ -87,16 +102,23 @@ def completed(
     now: float,
 ) -> StepRow:
     """The attempt has succeeded: this is the checkpoint."""
-    return row._replace(
-        attempts=row.attempts + 1,
-        open=0,
-        outcome=Outcome.COMPLETED,
-        seq=seq,
-        output=output,
-        changes=changes,
-        appends=appends,
-        error=None,
-        ended_at=now,
+    return StepRow(
+        *row[:_ATTEMPTS],
+        row.attempts + 1,
+        0,  # open
+        row.deaths_seen,
+        *row[_DUE_AT:_OUTCOME],
+        Outcome.COMPLETED,
+        seq,
+        row.digest,
+        row.preview,
+        output,
+        changes,
+        appends,
+        None,  # error
+        row.first_at,
+        row.started_at,
+        now,  # ended_at
     )
 
 

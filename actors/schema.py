@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterator, Mapping
 from json.decoder import JSONDecoder
@@ -281,6 +282,7 @@ def split_items(data: bytes | None) -> dict[str, list[bytes]]:
 _scan: Final[Any] = vars(JSONDecoder(strict=False))["scan_once"]
 
 
+@functools.lru_cache(maxsize=4096)
 def _key(name: str) -> bytes:
     return json.dumps(name, ensure_ascii=False).encode() + b":"
 

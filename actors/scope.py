@@ -81,7 +81,6 @@ class Scope:
         "_flights",
         "_placed",
         "calls",
-        "ctx",
         "effect_keys",
         "ended",
         "failures",
@@ -107,11 +106,14 @@ class Scope:
         self.nested: set[str] = set()
         """Identities of finished steps called here, when this is an attempt."""
         self.effect_keys: set[str] = set()
-        self.ctx = Ctx(self)
         self._counts: dict[tuple[str, str], int] = {}
         self._placed: dict[str, int] = {}
         self._callers: dict[str, weakref.ref[asyncio.Task[Any]] | None] = {}
         self._flights: dict[str, list[Call]] = {}
+
+    @property
+    def ctx(self) -> Ctx:
+        return Ctx(self)
 
     @property
     def serial(self) -> int:
