@@ -82,7 +82,7 @@ class Lives:
         life.task = loop.create_task(
             self._run(life, loaded), name=name, context=self._context.copy()
         )
-        life.task.add_done_callback(_retrieve)
+        life.task.add_done_callback(self._run_ended)
         return life
 
     async def _run(self, life: Life, loaded: Loaded | None) -> None:
@@ -93,6 +93,12 @@ class Lives:
             raise
         finally:
             self._free(life)
+
+    def _run_ended(self, task: asyncio.Task[None]) -> None:
+        """A bug of ours is told; what ends the process has left the loop already."""
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, Exception):
+            self._on_failure(error)
 
     async def _live(self, life: Life, loaded: Loaded | None) -> Exit:
         try:
@@ -263,12 +269,6 @@ class Lives:
             self._free(life)
 
 
-def _retrieve(task: asyncio.Task[None]) -> None:
-    """What leaves a life has left the loop already: nobody else need be told of it."""
-    if not task.cancelled():
-        task.exception()
-
-
 def _done(future: asyncio.Future[None]) -> None:
     if not future.done():
         future.set_result(None)
@@ -276,9 +276,10 @@ def _done(future: asyncio.Future[None]) -> None:
 
 def _was_settled(life: Life, ended: Halted) -> bool:
     """Whether a person has decided what it halted for while its other steps were still ending."""
-    effects = {} if life.incarnation is None else life.incarnation.effects
-    unknown = [row for row in effects.values() if row.state is EffectState.INTENT]
-    return ended.reason == "effect_unknown" and not unknown
+    if ended.reason != "effect_unknown" or life.incarnation is None:
+        return False
+    effects = life.incarnation.effects.values()
+    return not any(row.state is EffectState.INTENT for row in effects)
 
 
 def _late(life: Life) -> list[str]:

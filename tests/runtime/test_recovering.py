@@ -274,6 +274,7 @@ async def test_a_task_whose_state_does_not_load_is_paused_at_once(
             fields[field] = "text"
 
         async def run(self: Any) -> str:
+            assert self.field is not None
             await asyncio.get_running_loop().create_future()
             return "never"
 
