@@ -1,7 +1,7 @@
 """Where tasks last: the store and its implementations."""
 
-from everstep.storage.clock import Clock, Due, SystemClock, Timer, due_in, left_of
-from everstep.storage.errors import (
+from .clock import Clock, Due, SystemClock, Timer, due_in, left_of
+from .errors import (
     EverstepError,
     ForeignStore,
     LostLease,
@@ -21,9 +21,9 @@ from everstep.storage.errors import (
     TaskExists,
     TaskNotFound,
 )
-from everstep.storage.interface import Alarm, Draft, RecordedEvent, Refusal, Store
-from everstep.storage.memory import MemoryStore
-from everstep.storage.records import (
+from .interface import Alarm, Draft, RecordedEvent, Refusal, Store
+from .memory import MemoryStore
+from .records import (
     ENDED,
     Commit,
     EffectRow,
@@ -41,7 +41,7 @@ from everstep.storage.records import (
     StepRow,
     TaskRow,
 )
-from everstep.storage.sqlite import Durability, SqliteStore
+from .sqlite import Durability, SqliteStore
 
 __all__ = [
     "ENDED",

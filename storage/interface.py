@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import NamedTuple, Protocol
 
-from everstep.storage.errors import Refused, StoreFailed
-from everstep.storage.records import (
-    Commit,
-    EffectRow,
-    EventRow,
-    Loaded,
-    Receipt,
-    Status,
-    StepRow,
-    TaskRow,
-)
+from .errors import Refused, StoreFailed
+from .records import Commit, EffectRow, EventRow, Loaded, Receipt, Status, StepRow, TaskRow
 
 __all__ = ["Alarm", "Draft", "RecordedEvent", "Refusal", "Store"]
 

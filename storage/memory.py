@@ -5,15 +5,15 @@ from __future__ import annotations
 import sqlite3
 import weakref
 
-from everstep.storage.clock import Clock
-from everstep.storage.errors import StoreClosed
-from everstep.storage.sqlite.base import SqlStore
-from everstep.storage.sqlite.epoch import take_over
-from everstep.storage.sqlite.executor import InlineExecutor
-from everstep.storage.sqlite.reader import Reader
-from everstep.storage.sqlite.schema import migrate
-from everstep.storage.sqlite.upkeep import NoUpkeep
-from everstep.storage.sqlite.writer import Writer
+from .clock import Clock
+from .errors import StoreClosed
+from .sqlite.base import SqlStore
+from .sqlite.epoch import take_over
+from .sqlite.executor import InlineExecutor
+from .sqlite.reader import Reader
+from .sqlite.schema import migrate
+from .sqlite.upkeep import NoUpkeep
+from .sqlite.writer import Writer
 
 __all__ = ["MemoryStore"]
 

@@ -1,5 +1,5 @@
 """The store on SQLite."""
 
-from everstep.storage.sqlite.store import Durability, SqliteStore
+from .store import Durability, SqliteStore
 
 __all__ = ["Durability", "SqliteStore"]

@@ -8,17 +8,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
 from functools import partial
 
-from everstep.storage.clock import Clock
-from everstep.storage.errors import StoreClosed
-from everstep.storage.interface import Alarm, Draft, RecordedEvent
-from everstep.storage.records import EffectRow, Loaded, Status, StepRow, TaskRow
-from everstep.storage.sqlite import queries
-from everstep.storage.sqlite.epoch import Opening
-from everstep.storage.sqlite.executor import Executor
-from everstep.storage.sqlite.reader import Reader
-from everstep.storage.sqlite.thread import to_the_end
-from everstep.storage.sqlite.upkeep import Upkeep
-from everstep.storage.sqlite.writer import Writer
+from ..clock import Clock
+from ..errors import StoreClosed
+from ..interface import Alarm, Draft, RecordedEvent
+from ..records import EffectRow, Loaded, Status, StepRow, TaskRow
+from . import queries
+from .epoch import Opening
+from .executor import Executor
+from .reader import Reader
+from .thread import to_the_end
+from .upkeep import Upkeep
+from .writer import Writer
 
 __all__ = ["SqlStore"]
 

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from everstep.storage.errors import LostLease, Refused
-from everstep.storage.sqlite.diagnosis import diagnose
-from everstep.storage.sqlite.statements import FenceError, Write, write
+from ..errors import LostLease, Refused
+from .diagnosis import diagnose
+from .statements import FenceError, Write, write
 
 __all__ = [
     "Batch",

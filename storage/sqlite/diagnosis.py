@@ -5,15 +5,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 
-from everstep.storage.errors import (
-    LostLease,
-    Refused,
-    StaleAttempt,
-    StaleIncarnation,
-    Superseded,
-)
-from everstep.storage.records import ENDED, Commit, EffectRow, Progress, Receipt, StepRow
-from everstep.storage.sqlite.statements import Write
+from ..errors import LostLease, Refused, StaleAttempt, StaleIncarnation, Superseded
+from ..records import ENDED, Commit, EffectRow, Progress, Receipt, StepRow
+from .statements import Write
 
 __all__ = ["diagnose"]
 

@@ -7,7 +7,7 @@ import socket
 import sqlite3
 from typing import NamedTuple
 
-from everstep.storage.clock import Clock
+from ..clock import Clock
 
 __all__ = ["Opening", "take_over"]
 

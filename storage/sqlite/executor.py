@@ -7,8 +7,8 @@ import sqlite3
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from everstep.storage.sqlite.assist import Assist
-from everstep.storage.sqlite.thread import ConnectionThread
+from .assist import Assist
+from .thread import ConnectionThread
 
 __all__ = ["Executor", "InlineExecutor", "ThreadExecutor"]
 

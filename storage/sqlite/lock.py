@@ -19,8 +19,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from everstep.storage.clock import Clock
-from everstep.storage.errors import StoreError, StoreInUse, StoreReadOnly
+from ..clock import Clock
+from ..errors import StoreError, StoreInUse, StoreReadOnly
 
 __all__ = ["LockFile"]
 

@@ -12,7 +12,7 @@ import sqlite3
 from pathlib import Path
 from urllib.parse import quote
 
-from everstep.storage.errors import (
+from ..errors import (
     ForeignStore,
     NetworkFilesystem,
     StoreError,
@@ -21,7 +21,7 @@ from everstep.storage.errors import (
     StoreTooNew,
     StoreUnreadable,
 )
-from everstep.storage.sqlite.schema import APPLICATION_ID, VERSION
+from .schema import APPLICATION_ID, VERSION
 
 __all__ = [
     "check_contents",
@@ -170,7 +170,9 @@ def check_contents(connection: sqlite3.Connection, path: Path) -> None:
         _check_owner(path, application, version, tables)
         _check_whole(connection, path)
     except sqlite3.Error as error:
-        raise StoreUnreadable(str(path), f"it is no database, or a damaged one ({error})") from error
+        raise StoreUnreadable(
+            str(path), f"it is no database, or a damaged one ({error})"
+        ) from error
 
 
 def _check_owner(path: Path, application: int, version: int, tables: list[str]) -> None:

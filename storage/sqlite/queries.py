@@ -7,8 +7,8 @@ import sqlite3
 from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
-from everstep.storage.interface import RecordedEvent
-from everstep.storage.records import (
+from ..interface import RecordedEvent
+from ..records import (
     EffectRow,
     EffectState,
     EventRow,

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from everstep.storage.clock import Clock
-from everstep.storage.errors import StoreClosed, StoreFailed, StoreUnreadable, TaskNotFound
-from everstep.storage.records import Loaded, StepRow
-from everstep.storage.sqlite import queries
-from everstep.storage.sqlite.executor import Executor
-from everstep.storage.sqlite.queries import Head, appends_page, steps_page
-from everstep.storage.sqlite.trouble import Pauses, alarm_of
+from ..clock import Clock
+from ..errors import StoreClosed, StoreFailed, StoreUnreadable, TaskNotFound
+from ..records import Loaded, StepRow
+from . import queries
+from .executor import Executor
+from .queries import Head, appends_page, steps_page
+from .trouble import Pauses, alarm_of
 
 __all__ = ["Reader"]
 

@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from everstep.storage.records import (
+from ..records import (
     Commit,
     EffectRow,
     EventRow,
@@ -23,7 +23,7 @@ from everstep.storage.records import (
     StepReset,
     StepRow,
 )
-from everstep.storage.sqlite.steps import step_write
+from .steps import step_write
 
 __all__ = ["FenceError", "Write", "write"]
 

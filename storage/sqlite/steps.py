@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from everstep.storage.records import StepRow
+from ..records import StepRow
 
 __all__ = ["step_write"]
 

@@ -10,19 +10,19 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from everstep.storage.clock import Clock
-from everstep.storage.errors import StoreError
-from everstep.storage.sqlite import opening
-from everstep.storage.sqlite.base import SqlStore
-from everstep.storage.sqlite.epoch import Opening, take_over
-from everstep.storage.sqlite.executor import ThreadExecutor
-from everstep.storage.sqlite.lock import LockFile
-from everstep.storage.sqlite.reader import Reader
-from everstep.storage.sqlite.schema import migrate
-from everstep.storage.sqlite.thread import ConnectionThread, to_the_end
-from everstep.storage.sqlite.trouble import alarm_of
-from everstep.storage.sqlite.upkeep import FileUpkeep, truncate
-from everstep.storage.sqlite.writer import Writer
+from ..clock import Clock
+from ..errors import StoreError
+from . import opening
+from .base import SqlStore
+from .epoch import Opening, take_over
+from .executor import ThreadExecutor
+from .lock import LockFile
+from .reader import Reader
+from .schema import migrate
+from .thread import ConnectionThread, to_the_end
+from .trouble import alarm_of
+from .upkeep import FileUpkeep, truncate
+from .writer import Writer
 
 __all__ = ["Durability", "SqliteStore"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 
-from everstep.storage.clock import Clock
-from everstep.storage.interface import Alarm
+from ..clock import Clock
+from ..interface import Alarm
 
 __all__ = ["Pauses", "alarm_of"]
 

@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 from typing import Protocol
 
-from everstep.storage.sqlite.lock import LockFile
+from .lock import LockFile
 
 __all__ = ["FileUpkeep", "NoUpkeep", "Upkeep", "truncate"]
 

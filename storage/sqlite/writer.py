@@ -14,20 +14,15 @@ from collections.abc import Callable, Sequence
 from contextvars import Context
 from functools import partial
 
-from everstep.storage.clock import Clock
-from everstep.storage.errors import Refused, StoreClosed, StoreFailed
-from everstep.storage.interface import Alarm, Draft, Refusal
-from everstep.storage.sqlite.batch import (
-    Batch,
-    write_batch,
-    write_unless_committed,
-    write_unless_synced,
-)
-from everstep.storage.sqlite.executor import Executor
-from everstep.storage.sqlite.statements import Write
-from everstep.storage.sqlite.thread import to_the_end
-from everstep.storage.sqlite.trouble import Pauses, alarm_of
-from everstep.storage.sqlite.upkeep import Upkeep
+from ..clock import Clock
+from ..errors import Refused, StoreClosed, StoreFailed
+from ..interface import Alarm, Draft, Refusal
+from .batch import Batch, write_batch, write_unless_committed, write_unless_synced
+from .executor import Executor
+from .statements import Write
+from .thread import to_the_end
+from .trouble import Pauses, alarm_of
+from .upkeep import Upkeep
 
 __all__ = ["Writer"]
 
