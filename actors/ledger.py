@@ -31,11 +31,6 @@ from .environment import Environment
 
 __all__ = ["Ledger"]
 
-_SEQ = Progress._fields.index("seq")
-_CRASHES = Progress._fields.index("crashes")
-_UPDATED_AT = Progress._fields.index("updated_at")
-_REASON = Progress._fields.index("reason")
-
 
 class _Draft:
     """What has been added since the store took the last draft."""
@@ -234,14 +229,8 @@ class Ledger:
         if self.refusal is not None:
             return None
         self._latest = draft
-        progress, now = self.progress, self._environment.clock.now()
-        self.progress = after = Progress(
-            *progress[:_SEQ],
-            self.seq,
-            self.event_seq,
-            *progress[_CRASHES:_UPDATED_AT],
-            now,
-            *progress[_REASON:],
+        self.progress = after = self.progress._replace(
+            seq=self.seq, event_seq=self.event_seq, updated_at=self.clock.now()
         )
         before, self._sealed = self._sealed, after
         new, self._new = self._new, None
