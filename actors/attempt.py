@@ -27,11 +27,10 @@ class Attempt(Scope):
     """
 
     __slots__ = (
-        "_number",
-        "_serial",
         "call_made",
         "emitted",
         "leash",
+        "row",
         "task",
         "watch",
     )
@@ -39,23 +38,23 @@ class Attempt(Scope):
     def __init__(self, call: Call, row: StepRow) -> None:
         super().__init__(call.scope.life, call.identity, inside(call.identity))
         self.call_made = call
+        self.row = row
+        """The step's row as this attempt began."""
         self.emitted: list[tuple[str, bytes]] = []
         """Events of the user's, which ride with the checkpoint."""
         self.leash: Leash[Any] | None = None
         self.task: asyncio.Task[Any] | None = None
         self.watch: Watch | None = None
-        self._serial = row.serial
-        self._number = row.attempts + 1
         life = self.life
         self.view = open_view(life.schema, call.frame, self, family=life.root.view)
 
     @property
     def serial(self) -> int:
-        return self._serial
+        return self.row.serial
 
     @property
     def attempt(self) -> int:
-        return self._number
+        return self.row.attempts + 1
 
     @property
     def cause(self) -> BaseException | None:

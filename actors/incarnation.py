@@ -236,6 +236,12 @@ class Incarnation:
         for attempt in list(self.journal.traffic.attempts):
             attempt.cut()
         await self.journal.traffic.idle_within(self.clock, _WAKE_UP)
+        self._give_up_on_late()
+
+    def _give_up_on_late(self) -> None:
+        """Close the rows of attempts that never end, uncharged: nothing of theirs counts."""
+        for attempt in self.journal.traffic.attempts:
+            self.let_go(attempt.row, "step_cut")
 
     def _end_attempts(self, cause: BaseException) -> None:
         for attempt in list(self.journal.traffic.attempts):
@@ -277,6 +283,8 @@ class Incarnation:
         if self._watch is not None:
             self._watch.cut()
         await self._over_within(_WAKE_UP)
+        if not self._over.done():
+            self._give_up_on_late()
 
     async def _over_within(self, seconds: float) -> None:
         if self._over is None or self._over.done():

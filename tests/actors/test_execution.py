@@ -278,3 +278,43 @@ async def test_a_chapter_ends_with_again_and_leaves_nothing_behind() -> None:
         assert state.count == 3 and list(state.log) == [1, 2, 3]
         steps = await driver.store.steps(ledger.row.key)
         assert [row.identity for _, row in steps] == ["work", "@2/work", "@3/work"]
+
+
+async def test_an_attempt_that_never_ends_is_closed_uncharged_when_its_life_is_released() -> None:
+    began = asyncio.Event()
+
+    class Stuck(Actor, name="execution.stuck"):
+        async def run(self) -> None:
+            await asyncio.gather(self.deaf())
+
+        @step
+        async def deaf(self) -> None:
+            await asyncio.gather(self._swallow())
+
+        async def _swallow(self) -> None:
+            while True:
+                try:
+                    began.set()
+                    await asyncio.Event().wait()
+                except asyncio.CancelledError:
+                    if began.is_set() and stopped:
+                        return
+
+    stopped: list[bool] = []
+    async with driving() as driver:
+        ledger = await driver.create(Stuck())
+        life = driver.life(ledger, Stuck)
+        living = asyncio.create_task(life.live())
+        await began.wait()
+        releasing = asyncio.create_task(life.release(grace=0, cleanup=1))
+        while not releasing.done():
+            driver.clock.advance_to_next()
+            await asyncio.sleep(0)
+        await ledger.durable()
+        (row,) = [row for _, row in await driver.store.steps(ledger.row.key)]
+        assert (row.attempts, row.open) == (0, 0)
+        stopped.append(True)
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            if "everstep" not in task.get_name():
+                task.cancel()
+        await asyncio.wait([living])
