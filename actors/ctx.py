@@ -12,8 +12,9 @@ from uuid import UUID
 from . import rows
 from .definition import function_step
 from .digest import stable_id
-from .effects import Done, NotDone, NotDoneRule, never_sent, perform_once
+from .effects import Done, NotDone, NotDoneRule, perform_once
 from .errors import BadCall
+from .never_sent import never_sent
 from .values import ValueCodec
 
 if TYPE_CHECKING:

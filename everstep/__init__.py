@@ -3,7 +3,7 @@
 from .actors.actor import Actor
 from .actors.backoff import exponential, fixed, from_tenacity, none
 from .actors.ctx import Ctx
-from .actors.effects import Done, NotDone, never_sent
+from .actors.effects import Done, NotDone
 from .actors.errors import (
     AmbiguousStep,
     BadActor,
@@ -27,6 +27,7 @@ from .actors.errors import (
 )
 from .actors.failures import Failure, StepFailed
 from .actors.log import Log
+from .actors.never_sent import never_sent
 from .actors.retry import Retry
 from .actors.step import step
 from .actors.upcast import upcast

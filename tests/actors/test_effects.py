@@ -8,9 +8,10 @@ import pytest
 
 from everstep.actors.actor import Actor
 from everstep.actors.backoff import none
-from everstep.actors.effects import Done, NotDone, never_sent
+from everstep.actors.effects import Done, NotDone
 from everstep.actors.exits import Crashed, Halted, Succeeded
 from everstep.actors.failures import StepFailed
+from everstep.actors.never_sent import never_sent
 from everstep.actors.retry import Retry
 from everstep.actors.step import step
 from everstep.storage import EffectState
