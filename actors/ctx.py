@@ -11,9 +11,9 @@ from uuid import UUID
 
 from . import rows
 from .definition import function_step
-from .digest import stable_id
 from .effects import Done, NotDone, NotDoneRule, perform_once
 from .errors import BadCall
+from .identity import stable_id
 from .never_sent import never_sent
 from .values import ValueCodec
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from .annotations import NOT_RESOLVED, Names, return_annotation
-from .digest import Parameters, digest, key_text
+from .digest import digest, key_text
 from .errors import BadActor, BadCall
+from .parameters import Parameters
 from .values import DEFAULT_LIMITS, NotDefinedYet, ValueCodec
 
 if TYPE_CHECKING:

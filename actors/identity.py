@@ -1,11 +1,12 @@
-"""Names of steps that stay the same over attempts, restarts and processes."""
+"""Names of steps and effects that stay the same over attempts, restarts and processes."""
 
 from __future__ import annotations
 
 import hashlib
 import re
+import uuid
 
-__all__ = ["chapter_prefix", "identity_of", "inside"]
+__all__ = ["chapter_prefix", "identity_of", "inside", "stable_id"]
 
 _SPECIAL = re.compile(r"[%/#:@]")
 _LONGEST_KEY = 120
@@ -27,6 +28,18 @@ def identity_of(prefix: str, name: str, key: str, occurrence: int) -> str:
     if key:
         identity += ":" + _quoted(_short(key))
     return identity if occurrence == 1 else f"{identity}#{occurrence}"
+
+
+def stable_id(seed: bytes, *parts: str) -> str:
+    """A UUID (version 8) made of `seed` and `parts`: the same ones give the same id."""
+    hashed = hashlib.blake2b(seed, digest_size=16, person=b"everstep")
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        hashed.update(len(data).to_bytes(8, "big") + data)
+    number = int.from_bytes(hashed.digest(), "big")
+    number = number & ~(0xF << 76) | 8 << 76
+    number = number & ~(0x3 << 62) | 2 << 62
+    return str(uuid.UUID(int=number))
 
 
 def _quoted(text: str) -> str:

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from everstep.actors.definition import function_step
-from everstep.actors.digest import digest, stable_id
+from everstep.actors.digest import digest
+from everstep.actors.identity import stable_id
 from everstep.actors.log import Log
 from everstep.actors.values import Limits
 
