@@ -202,10 +202,10 @@ async def _ended(
 def _delay(life: Incarnation, retry: Retry, attempt: int, error: BaseException) -> float:
     """The backoff in seconds; the default one where that of the step is broken."""
     try:
-        return delay(retry, attempt, life.chance, error)
+        return delay(retry, attempt, life.environment.chance, error)
     except Exception:  # noqa: BLE001  (a function of the user's)
         _LOG.exception("the backoff of a step of %s failed; the default is used", life.task_id)
-        return delay(_DEFAULT, attempt, life.chance, error)
+        return delay(_DEFAULT, attempt, life.environment.chance, error)
 
 
 def _forget_inner_failures(life: Incarnation, attempt: Attempt, error: BaseException) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from typing import Any
 
 from ..storage.clock import Clock, Timer
@@ -69,7 +69,6 @@ class Incarnation:
         self._begun = False
         self._outcome: Exit | None = None
         self._watch: Watch | None = None
-        self._born = environment.clock.monotonic()
         self._over: asyncio.Future[None] | None = None
         self._reset: Timer | None = None
 
@@ -82,10 +81,6 @@ class Incarnation:
     @property
     def clock(self) -> Clock:
         return self.environment.clock
-
-    @property
-    def chance(self) -> Callable[[], float]:
-        return self.environment.chance
 
     @property
     def steps_running(self) -> tuple[str, ...]:
@@ -114,8 +109,7 @@ class Incarnation:
             self.fence()
             if self._reset is not None:
                 self._reset.cancel()
-            if not self._over.done():
-                self._over.set_result(None)
+            resolve(self._over)
 
     async def _live(self) -> Exit:
         loaded, self._loaded = self._loaded, None
