@@ -93,8 +93,7 @@ class RunChanges:
 
     def note(self, changes: Changes) -> tuple[dict[str, bytes], dict[str, list[bytes]]]:
         """`run` was seen to change this; what of it is to be recorded now."""
-        fields = {name: cell.data for name, cell in changes.fields.items()}
-        appends = {name: [item.data for item in new] for name, new in changes.appends.items()}
+        fields, appends = changes.parts()
         if not self.live:
             self._dirty.update(fields)
             for name, items in appends.items():

@@ -15,6 +15,7 @@ from ..actors.exits import Crashed, Exit, Fenced, Halted, Released
 from ..actors.failures import failure_of
 from ..actors.incarnation import Incarnation
 from ..actors.ledger import Ledger
+from ..actors.traffic import resolve
 from ..storage.errors import EverstepError, Refused, StoreClosed, StoreFailed
 from ..storage.records import EffectState, Loaded, Progress, Status, StepReset
 from .applying import apply
@@ -108,7 +109,7 @@ class Lives:
         except (StoreClosed, asyncio.CancelledError):
             return Released()
         finally:
-            _done(life.claimed)
+            resolve(life.claimed)
         if self.stopping or life.ledger.status is not Status.RUNNING:
             return Released()
         try:
@@ -267,11 +268,6 @@ class Lives:
             life.task.add_done_callback(self.graveyard.discard)
             await self._record(life, Released(severed=True, late=life.steps_running))
             self._free(life)
-
-
-def _done(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)
 
 
 def _was_settled(life: Life, ended: Halted) -> bool:
