@@ -23,9 +23,10 @@ from .values import DEFAULT_LIMITS, Limits
 if TYPE_CHECKING:
     from .actor import Actor
 
-__all__ = ["Cell", "Frame", "Schema", "join", "join_items", "split", "split_items"]
+__all__ = ["UNSHARED", "Cell", "Frame", "Schema", "join", "join_items", "split", "split_items"]
 
 UNSHARED: Final = object()
+"""Stands for a value of which each view makes its own."""
 
 
 class Cell:
@@ -64,6 +65,7 @@ class Frame:
         self.shared = shared
         """The values of those fields that are immutable."""
         self.size = size
+        """Bytes of the state, without Logs."""
 
     def put(self, changed: Mapping[str, Cell]) -> Frame:
         """The frame with other values of some fields."""

@@ -26,7 +26,6 @@ __all__ = [
     "collect",
     "encoded_state",
     "frame_of",
-    "frame_size",
     "open_view",
     "place",
     "rebase",
@@ -313,8 +312,3 @@ def encoded_state(of: Actor | Frame) -> dict[str, bytes]:
     """All fields that are no Log as bytes, as they are in a frame, or in the frame of a view."""
     frame = of if isinstance(of, Frame) else of.__everstep__.frame
     return {name: cell.data for name, cell in frame.cells.items()}
-
-
-def frame_size(frame: Frame) -> int:
-    """Bytes of the state, without Logs."""
-    return frame.size

@@ -10,7 +10,6 @@ from everstep.actors.state import (
     collect,
     encoded_state,
     frame_of,
-    frame_size,
     open_view,
     rebase,
 )
@@ -123,7 +122,7 @@ def test_sizes_are_limited() -> None:
     with pytest.raises(PayloadTooLarge, match="an item of the field 'notes'"):
         collect(view, owner="here", limits=limits)
 
-    small = Limits(value=50, state=frame_size(frame_of(view)))
+    small = Limits(value=50, state=frame_of(view).size)
     other = opened()
     other.count = 10
     with pytest.raises(PayloadTooLarge, match="the state of Report"):
@@ -138,7 +137,7 @@ def test_the_size_of_a_frame_is_that_of_its_bytes() -> None:
     rebase(view, collect(view, owner="here"))
 
     state = encoded_state(view)
-    assert frame_size(frame_of(view)) == sum(map(len, state.values()))
+    assert frame_of(view).size == sum(map(len, state.values()))
     assert state == encoded_state(frame_of(view))
     assert set(state) == set(Report.model_fields) - {"notes", "points"}
 
