@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, Final, TypeVar
 
-__all__ = ["NOT_RESOLVED", "Names", "names_around", "return_annotation", "type_arguments"]
+__all__ = ["NOT_RESOLVED", "Names", "names_around", "return_annotation"]
 
 Names = dict[str, Any]
 _SELF: Final[Any] = vars(typing)["Self"]
@@ -99,20 +99,20 @@ def _fill(annotation: Any, target: Any, actor: type | None) -> tuple[Any, bool]:
         return annotation, False
     known = _arguments_where_defined(target, actor)
     known[_SELF] = actor if actor is not None else Any
-    return substitute(annotation, known), True
+    return _substitute(annotation, known), True
 
 
 def _arguments_where_defined(target: Any, actor: type | None) -> dict[Any, Any]:
     if actor is None:
         return {}
-    arguments = type_arguments(actor)
+    arguments = _type_arguments(actor)
     for owner in actor.__mro__:
         if any(getattr(value, "__wrapped__", value) is target for value in vars(owner).values()):
             return dict(arguments.get(owner, {}))
     return {}
 
 
-def type_arguments(actor: type) -> dict[type, dict[Any, Any]]:
+def _type_arguments(actor: type) -> dict[type, dict[Any, Any]]:
     """For each generic class above `actor`: what its type variables stand for in `actor`."""
     found: dict[type, dict[Any, Any]] = {}
 
@@ -122,7 +122,7 @@ def type_arguments(actor: type) -> dict[type, dict[Any, Any]]:
             if origin is None:
                 walk(base, known)
                 continue
-            given = [substitute(argument, known) for argument in arguments]
+            given = [_substitute(argument, known) for argument in arguments]
             found[origin] = dict(zip(parameters, given, strict=False))
             walk(origin, found[origin])
 
@@ -139,12 +139,12 @@ def _generic_facts(cls: type) -> tuple[type | None, tuple[Any, ...], tuple[Any, 
     return origin, _parameters(origin), facts["args"]
 
 
-def substitute(annotation: Any, known: dict[Any, Any]) -> Any:
+def _substitute(annotation: Any, known: dict[Any, Any]) -> Any:
     """`annotation` with the type variables in it replaced; what `known` lacks stays."""
     if isinstance(annotation, TypeVar) or annotation is _SELF:
         return known.get(annotation, annotation)
     if _mentions_self(annotation):
-        filled = tuple(substitute(part, known) for part in typing.get_args(annotation))
+        filled = tuple(_substitute(part, known) for part in typing.get_args(annotation))
         if isinstance(annotation, types.UnionType):
             return functools.reduce(_either, filled)
         if hasattr(annotation, "copy_with"):

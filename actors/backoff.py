@@ -10,6 +10,7 @@ __all__ = [
     "Chance",
     "Exponential",
     "Fixed",
+    "FromTenacity",
     "Jitter",
     "exponential",
     "fixed",
@@ -61,14 +62,14 @@ class Fixed:
 class FromTenacity:
     """What one of tenacity's `wait_*` objects says."""
 
-    wait: Callable[["AttemptState"], float]
+    wait: Callable[["_AttemptState"], float]
 
     def __call__(self, attempt: int) -> float:
-        return self.wait(AttemptState(attempt))
+        return self.wait(_AttemptState(attempt))
 
 
 @dataclass(frozen=True, slots=True)
-class AttemptState:
+class _AttemptState:
     """The part of tenacity's retry state that its waits by number read."""
 
     attempt_number: int
@@ -141,7 +142,7 @@ def seconds(backoff: Backoff, attempt: int) -> float:
         raise ValueError(f"attempts are counted from 1, not {attempt!r}")
     what = f"what {backoff!r} answers to attempt {attempt}"
     example = "a function from the attempt to seconds, 0 or more"
-    return number_of_seconds(what, at_most_a_century(backoff(attempt)), example)
+    return number_of_seconds(what, _at_most_a_century(backoff(attempt)), example)
 
 
 def spread(delay: float, jitter: Jitter, chance: Chance) -> float:
@@ -158,7 +159,7 @@ def spread(delay: float, jitter: Jitter, chance: Chance) -> float:
     return delay
 
 
-def at_most_a_century(value: object) -> object:
+def _at_most_a_century(value: object) -> object:
     too_long = isinstance(value, int | float) and value > LONGEST
     return LONGEST if too_long else value
 

@@ -19,7 +19,7 @@ from .values import DEFAULT_LIMITS, NotDefinedYet, ValueCodec
 if TYPE_CHECKING:
     from .retry import Retry
 
-__all__ = ["StepDefinition", "StepOptions", "function_step"]
+__all__ = ["StepDefinition", "StepOptions", "function_step", "is_async"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class StepOptions:
     thread: bool = False
 
 
-DEFAULT_OPTIONS: Final = StepOptions()
+_DEFAULT_OPTIONS: Final = StepOptions()
 _DEFINITIONS: Final = "__everstep_definitions__"
 """Where a class keeps its own definitions, and a function those that are made of it: what a cache
 elsewhere would keep alive."""
@@ -68,7 +68,7 @@ class StepDefinition:
         self,
         name: str,
         function: Callable[..., Any],
-        options: StepOptions = DEFAULT_OPTIONS,
+        options: StepOptions = _DEFAULT_OPTIONS,
         *,
         method: bool = True,
         names: Names | None = None,

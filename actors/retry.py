@@ -50,14 +50,14 @@ class Retry:
     max_elapsed: float | None = None
 
     def __post_init__(self) -> None:
-        check_attempts(self.max_attempts)
-        check_backoff(self.backoff)
+        _check_attempts(self.max_attempts)
+        _check_backoff(self.backoff)
         if self.jitter not in get_args(Jitter):
             raise ValueError(
                 f"jitter {self.jitter!r} is unknown: write jitter='full', 'equal' or 'none'"
             )
-        check_errors("retry_on", self.retry_on)
-        check_errors("give_up_on", self.give_up_on)
+        _check_errors("retry_on", self.retry_on)
+        _check_errors("give_up_on", self.give_up_on)
         if self.max_elapsed is not None:
             number_of_seconds("max_elapsed", self.max_elapsed, "max_elapsed=300")
 
@@ -69,7 +69,7 @@ def verdict(policy: Retry, error: BaseException, attempts: int, elapsed: float) 
     group of errors is retried if each of its members would be, and given up if any matches
     `give_up_on`.
     """
-    if any_matches(error, policy.give_up_on) or not all_match(error, policy.retry_on):
+    if any_matches(error, policy.give_up_on) or not _all_match(error, policy.retry_on):
         return "give_up"
     if attempts >= policy.max_attempts:
         return "give_up"
@@ -87,17 +87,17 @@ def delay(policy: Retry, attempt: int, chance: Chance, error: BaseException | No
     Raises what `everstep.actors.backoff.seconds` raises for a backoff that answers nonsense.
     """
     drawn = spread(seconds(policy.backoff, attempt), policy.jitter, chance)
-    return max(drawn, retry_after(error))
+    return max(drawn, _retry_after(error))
 
 
-def retry_after(error: BaseException | None) -> float:
+def _retry_after(error: BaseException | None) -> float:
     """The seconds `error` asks to be left alone; 0 if it asks nothing that can be understood."""
     if error is None:
         return 0.0
-    return max([own_retry_after(error), *map(retry_after, members(error))])
+    return max([_own_retry_after(error), *map(_retry_after, members(error))])
 
 
-def own_retry_after(error: BaseException) -> float:
+def _own_retry_after(error: BaseException) -> float:
     try:
         asked: object = getattr(error, "retry_after", None)
     except Exception:  # noqa: BLE001  (a property of a stranger's error)
@@ -109,12 +109,12 @@ def own_retry_after(error: BaseException) -> float:
     return float(min(asked, LONGEST)) if 0 <= asked < math.inf else 0.0
 
 
-def all_match(error: BaseException, classes: ErrorTypes) -> bool:
+def _all_match(error: BaseException, classes: ErrorTypes) -> bool:
     """Whether the error, or every error of the group, is of these classes."""
     if isinstance(error, classes):
         return True
     inner = members(error)
-    return bool(inner) and all(all_match(member, classes) for member in inner)
+    return bool(inner) and all(_all_match(member, classes) for member in inner)
 
 
 def any_matches(error: BaseException, classes: ErrorTypes) -> bool:
@@ -131,7 +131,7 @@ def members(error: BaseException) -> tuple[BaseException, ...]:
     return cast("BaseExceptionGroup[BaseException]", error).exceptions
 
 
-def check_attempts(value: object) -> None:
+def _check_attempts(value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"max_attempts must be a whole number, not {value!r}: write max_attempts=3")
     if value < 1:
@@ -140,7 +140,7 @@ def check_attempts(value: object) -> None:
         )
 
 
-def check_backoff(value: object) -> None:
+def _check_backoff(value: object) -> None:
     if not callable(value):
         raise TypeError(
             f"backoff must be a function from the attempt to seconds, not {value!r}: "
@@ -148,13 +148,13 @@ def check_backoff(value: object) -> None:
         )
 
 
-def check_errors(name: str, value: object) -> None:
-    if not isinstance(value, tuple) or not all(map(is_error_type, cast("ErrorTypes", value))):
+def _check_errors(name: str, value: object) -> None:
+    if not isinstance(value, tuple) or not all(map(_is_error_type, cast("ErrorTypes", value))):
         raise TypeError(
             f"{name} must be a tuple of subclasses of Exception, not {value!r}: "
             f"write {name}=(ValueError, TimeoutError)"
         )
 
 
-def is_error_type(value: object) -> bool:
+def _is_error_type(value: object) -> bool:
     return isinstance(value, type) and issubclass(value, Exception)

@@ -10,7 +10,7 @@ from .filling import view_of
 if TYPE_CHECKING:
     from .actor import Actor
 
-__all__ = ["SharedProperty", "share_cached_properties"]
+__all__ = ["share_cached_properties"]
 
 
 class SharedProperty(property):

@@ -10,9 +10,9 @@ from .actors.ledger import Ledger
 from .storage.errors import EverstepError
 from .storage.records import ENDED, Progress, Status, TaskRow
 
-__all__ = ["SETTLED", "Commits"]
+__all__ = ["Commits"]
 
-SETTLED = ENDED | {Status.PAUSED}
+_SETTLED = ENDED | {Status.PAUSED}
 """Statuses in which a task does nothing more by itself."""
 
 Waiter = asyncio.Future[TaskRow]
@@ -34,7 +34,7 @@ class Commits:
         key, progress = ledger.row.key, ledger.committed
         assert progress is not None  # there was a commit
         _wake(self._any.get(key), ledger.row, progress)
-        if progress.status in SETTLED:
+        if progress.status in _SETTLED:
             _wake(self._settled.get(key), ledger.row, progress)
 
     @contextmanager

@@ -10,7 +10,7 @@ from .lock import LockFile
 
 __all__ = ["FileUpkeep", "NoUpkeep", "Upkeep", "truncate"]
 
-LIMIT = 64 * 1024 * 1024
+_LIMIT = 64 * 1024 * 1024
 
 
 class Upkeep(Protocol):
@@ -43,7 +43,7 @@ class FileUpkeep:
     readers, which need not come.
     """
 
-    def __init__(self, file: Path, lock: LockFile, limit: int = LIMIT) -> None:
+    def __init__(self, file: Path, lock: LockFile, limit: int = _LIMIT) -> None:
         self._file = file
         self._wal = file.with_name(file.name + "-wal")
         self._lock = lock

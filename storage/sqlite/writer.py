@@ -24,12 +24,12 @@ from .thread import to_the_end
 from .trouble import Pauses, alarm_of
 from .upkeep import Upkeep
 
-__all__ = ["Writer"]
+__all__ = ["MOST_WRITES", "Writer"]
 
 WriteBatch = Callable[[sqlite3.Connection, Batch], None]
 
 MOST_WRITES = 512
-MOST_BYTES = 4_000_000
+_MOST_BYTES = 4_000_000
 
 
 class Writer:
@@ -113,7 +113,7 @@ class Writer:
         writes: list[Write] = []
         size = 0
         queue = self._queue
-        while queue and len(writes) < MOST_WRITES and size < MOST_BYTES:
+        while queue and len(writes) < MOST_WRITES and size < _MOST_BYTES:
             draft = queue.popleft()
             try:
                 write = draft.seal()
