@@ -22,7 +22,7 @@ from everstep.actors.retry import Retry
 from everstep.actors.step import step
 from everstep.supervisor.restart import Restart
 from everstep.testing import Life, boundary, note, noted
-from tests.survival.host import to_end
+from tests.survival.host import living, standing, to_end
 
 __all__ = [
     "MOST_ATTEMPTS",
@@ -224,8 +224,24 @@ def _as_data(op: Op) -> dict[str, Any]:
 
 async def run_flow(life: Life, flow: Flow) -> dict[str, Any]:
     """The scenario: how the task stands in the end, without what is not fixed."""
-    chapters = [[_as_data(op) for op in chapter] for chapter in flow.chapters]
-    ended = await to_end(life, RandomFlow(chapters=chapters), restart=_PATIENT)
+    return _fixed(await to_end(life, _actor(flow), restart=_PATIENT))
+
+
+async def run_flows(life: Life, flows: list[Flow]) -> list[dict[str, Any]]:
+    """Several of them at once, each a task."""
+    async with living(life, restart=_PATIENT) as runtime:
+        tasks = [
+            await runtime.start(_actor(flow), id=f"task-{place}")
+            for place, flow in enumerate(flows)
+        ]
+        return [_fixed(await standing(task)) for task in tasks]
+
+
+def _actor(flow: Flow) -> RandomFlow:
+    return RandomFlow(chapters=[[_as_data(op) for op in chapter] for chapter in flow.chapters])
+
+
+def _fixed(ended: dict[str, Any]) -> dict[str, Any]:
     state = ended["state"]
     return {
         "status": ended["status"],

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.survival.flows import Flow, Gather, Op, Plain, Work
 
-__all__ = ["LONG", "deaths", "flows"]
+__all__ = ["LONG", "crowds", "deaths", "flows"]
 
 LONG = os.environ.get("EVERSTEP_SURVIVAL") == "long"
 """Whether to take the hours that it takes."""
@@ -72,13 +72,26 @@ class _Labels:
 
 
 def _labelled(chapters: list[tuple[Op, ...]]) -> Flow:
+    return _all_labelled([chapters])[0]
+
+
+def _all_labelled(flows: list[list[tuple[Op, ...]]]) -> list[Flow]:
     labels = _Labels()
-    return Flow(tuple(tuple(map(labels.op, chapter)) for chapter in chapters))
+    return [
+        Flow(tuple(tuple(map(labels.op, chapter)) for chapter in chapters)) for chapters in flows
+    ]
 
 
 def flows() -> st.SearchStrategy[Flow]:
     """Flows of one or two chapters."""
     return st.lists(_CHAPTER, min_size=1, max_size=2).map(_labelled)
+
+
+def crowds() -> st.SearchStrategy[list[Flow]]:
+    """A few flows that run at once; labels are told apart, for the world outside is one."""
+    return st.lists(st.lists(_CHAPTER, min_size=1, max_size=1), min_size=2, max_size=4).map(
+        _all_labelled
+    )
 
 
 def deaths() -> st.SearchStrategy[list[int]]:

@@ -12,6 +12,8 @@ from everstep.testing.zygote import Scenario
 from tests.survival.budgets import backing_off, failing, siblings, succeeds_last
 from tests.survival.strategies import LONG
 
+pytestmark = pytest.mark.timeout(7200 if LONG else 300)
+
 
 def boundary_named(history: History, name: str, life: int = 1) -> int:
     """The number of the first boundary of this name."""

@@ -17,6 +17,8 @@ from tests.survival.caught import (
 )
 from tests.survival.strategies import LONG
 
+pytestmark = pytest.mark.timeout(7200 if LONG else 300)
+
 CHAINS = 1000 if LONG else 20
 
 

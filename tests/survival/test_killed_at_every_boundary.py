@@ -11,6 +11,8 @@ from everstep.testing.zygote import Scenario
 from tests.survival.five import five_flow, five_plan, five_settled, outside
 from tests.survival.strategies import LONG
 
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(7200 if LONG else 300)]
+
 EACH = {"one": 1, "two": 1, "three": 1, "four": 1, "five": 1}
 SHAPES = pytest.mark.parametrize("scenario", [five_plan, five_flow])
 CHAINS = 500 if LONG else 10

@@ -10,6 +10,8 @@ from everstep.testing import History, Zygote, live_through, simulate
 from tests.survival.crowd import crowd
 from tests.survival.strategies import LONG
 
+pytestmark = pytest.mark.timeout(7200 if LONG else 300)
+
 NEVER = 10**9
 """A boundary that no life reaches: here the tasks themselves do the killing."""
 MOST_LIVES = 400
@@ -24,7 +26,6 @@ def check(history: History, healthy: int) -> None:
 
 @pytest.mark.real
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_two_killers_fail_and_two_hundred_healthy_tasks_do_not(
     zygote: Zygote, tmp_path: Path
 ) -> None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from everstep.testing import History, simulate, violations
-from tests.survival.flows import MOST_ATTEMPTS, Flow, expected, run_flow
-from tests.survival.strategies import LONG, deaths, flows
+from tests.survival.flows import MOST_ATTEMPTS, Flow, expected, run_flow, run_flows
+from tests.survival.strategies import LONG, crowds, deaths, flows
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(7200 if LONG else 300)]
 
@@ -20,6 +20,10 @@ unhurried = settings(
 
 def check(flow: Flow, history: History) -> None:
     assert history.result == expected(flow), f"{expected(flow)}\n{history}"
+    unharmed(history)
+
+
+def unharmed(history: History) -> None:
     assert not history.outcome.complaints, str(history)
     assert not violations(history, max_attempts=MOST_ATTEMPTS), str(history)
     probed = [fact.facts["operation"] for fact in history.facts("effect") if fact.facts["probed"]]
@@ -38,3 +42,14 @@ def test_a_flow_that_dies_leaves_what_an_undisturbed_one_leaves(
     flow: Flow, deaths: list[int]
 ) -> None:
     check(flow, simulate(run_flow, flow, deaths=deaths))
+
+
+@unhurried
+@given(flows=crowds(), deaths=deaths())
+def test_flows_that_run_at_once_and_die_together_leave_what_each_leaves_alone(
+    flows: list[Flow], deaths: list[int]
+) -> None:
+    history = simulate(run_flows, flows, deaths=deaths)
+
+    assert history.result == [expected(flow) for flow in flows], str(history)
+    unharmed(history)

@@ -19,6 +19,8 @@ from tests.survival.side_by_side import (
 )
 from tests.survival.strategies import LONG
 
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(7200 if LONG else 300)]
+
 GATHERS = pytest.mark.parametrize("scenario", [keyed, different, chains, logging_side_by_side])
 
 

@@ -15,7 +15,7 @@ from tests.survival.trouble import (
     patience_is_over,
 )
 
-pytestmark = [pytest.mark.real, pytest.mark.slow]
+pytestmark = [pytest.mark.real, pytest.mark.slow, pytest.mark.timeout(120)]
 
 UNCHARGED = {
     "status": "succeeded",
