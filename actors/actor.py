@@ -47,11 +47,7 @@ class Anchor(Protocol):
     def ctx(self) -> Ctx: ...
 
     def call(
-        self,
-        view: Actor,
-        definition: StepDefinition,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        self, definition: StepDefinition, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Coroutine[Any, Any, Any]: ...
 
 

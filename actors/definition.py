@@ -116,7 +116,7 @@ class StepDefinition:
             with contextlib.suppress(NotDefinedYet):
                 _storable(self.name, annotation)
 
-    def key_of(self, view: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    def key_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         """The key of this call, "" where the step has none. Raises BadCall for an unusable one."""
         key = self.options.key
         if key is None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .actor import Actor
     from .definition import StepDefinition
     from .incarnation import Incarnation
-    from .state import Frame
+    from .schema import Frame
 
 __all__ = ["CURRENT", "Call", "Scope"]
 
@@ -135,11 +135,7 @@ class Scope:
     # --- calling ----------------------------------------------------------------------
 
     def call(
-        self,
-        view: Actor,
-        definition: StepDefinition,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        self, definition: StepDefinition, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Coroutine[Any, Any, Any]:
         """Number the call now; the coroutine executes it, or returns what it returned before."""
         return self.present().perform(definition, args, kwargs, None)
@@ -177,7 +173,7 @@ class Scope:
     ) -> Call:
         """Give the call its number and its view of the state, as they are at this moment."""
         if key is None:
-            key = definition.key_of(self.view, args, kwargs)
+            key = definition.key_of(args, kwargs)
         caller = None if key else self._unkeyed(definition)
         self.life.sync(self)
         occurrence = self.number(definition.name, key)

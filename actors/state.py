@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from .actor import Anchor
 
 __all__ = [
-    "Cell",
     "Changes",
-    "Frame",
     "View",
     "adopt",
     "changed_items",

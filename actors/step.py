@@ -135,7 +135,7 @@ def _make(fn: Any, options: StepOptions, frame: FrameType) -> Callable[..., Any]
             anchor = None
         if anchor is not None:
             own = definition.of(class_of(self))
-            return anchor.call(self, own, args, kwargs)  # type: ignore[no-any-return]  # an Anchor
+            return anchor.call(own, args, kwargs)  # type: ignore[no-any-return]  # an Anchor
         if sync:
             return asyncio.to_thread(fn, self, *args, **kwargs)
         return fn(self, *args, **kwargs)  # type: ignore[no-any-return]  # an async def

@@ -19,6 +19,7 @@ from everstep.actors.errors import ConflictingChange
 from everstep.actors.log import Log
 from everstep.actors.schema import Frame, Schema
 from everstep.actors.state import adopt, close_view, collect, frame_of, open_view, rebase, total
+from tests.actors.views_kit import FakeAnchor
 
 
 class Point(BaseModel):
@@ -40,13 +41,6 @@ class Everything(Actor):
 LOGS = ("numbers", "points")
 FIELDS = tuple(name for name in Everything.model_fields if name not in LOGS)
 SCHEMA = Schema.of(Everything)
-
-
-class Anchor:
-    ctx: Any = None
-
-    def call(self, view: Actor, definition: Any, args: Any, kwargs: Any) -> Any:
-        raise AssertionError("no step is called here")
 
 
 def change(state: Any, kind: int, value: int) -> None:
@@ -125,7 +119,7 @@ class Views(RuleBasedStateMachine):
     @initialize()
     def start(self) -> None:
         frame = SCHEMA.frame(SCHEMA.dump(Everything())[0])
-        view = open_view(SCHEMA, frame, Anchor(), family=None)
+        view = open_view(SCHEMA, frame, FakeAnchor(), family=None)
         self.run = Node(view, Everything(), None, frame)
         self.closed: list[Actor] = []
 
@@ -149,7 +143,7 @@ class Views(RuleBasedStateMachine):
         above = self.pick(which)
         above.settle()
         base = frame_of(above.view)
-        view = open_view(SCHEMA, base, Anchor(), family=self.run.view)
+        view = open_view(SCHEMA, base, FakeAnchor(), family=self.run.view)
         node = Node(view, copy.deepcopy(above.expected), above, base)
         node.given = dict(above.versions)
         above.steps.append(node)

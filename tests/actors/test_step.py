@@ -94,7 +94,7 @@ async def test_a_call_in_a_runtime_goes_to_the_anchor_at_once() -> None:
             return None
 
         def call(
-            self, view: Actor, definition: StepDefinition, args: Any, kwargs: Any
+            self, definition: StepDefinition, args: Any, kwargs: Any
         ) -> Coroutine[Any, Any, Any]:
             calls.append((definition.name, args, kwargs))
             return asyncio.sleep(0, "done")
@@ -311,16 +311,16 @@ class Kind(Enum):
 def test_a_key_is_the_canonical_text_of_the_named_parameter(value: Any, text: str) -> None:
     keyed = definition(Report.keyed)
 
-    assert keyed.key_of(None, (value,), {}) == text
-    assert keyed.key_of(None, (), {"url": value}) == text
+    assert keyed.key_of((value,), {}) == text
+    assert keyed.key_of((), {"url": value}) == text
 
 
 def test_a_key_is_the_default_where_the_call_says_nothing() -> None:
-    assert definition(Report.keyed).key_of(None, (), {}) == "home"
+    assert definition(Report.keyed).key_of((), {}) == "home"
 
 
 def test_a_step_without_key_has_the_empty_one() -> None:
-    assert definition(Report.load).key_of(None, ("u",), {}) == ""
+    assert definition(Report.load).key_of(("u",), {}) == ""
 
 
 def test_a_key_may_be_a_function_of_the_arguments() -> None:
@@ -328,10 +328,10 @@ def test_a_key_may_be_a_function_of_the_arguments() -> None:
         @step(key=lambda a, b=2: a + b)
         async def load(self, a: int, b: int = 2) -> None: ...
 
-    assert steps_of(Own)["load"].key_of(None, (1,), {}) == "3"
+    assert steps_of(Own)["load"].key_of((1,), {}) == "3"
 
 
 @pytest.mark.parametrize("value", [None, "", [1], object(), b"x", (None,)])
 def test_a_key_that_tells_nothing_apart_is_refused(value: Any) -> None:
     with pytest.raises(BadCall, match="the key of the step keyed"):
-        definition(Report.keyed).key_of(None, (value,), {})
+        definition(Report.keyed).key_of((value,), {})

@@ -25,7 +25,7 @@ class FakeCtx:
 class FakeAnchor:
     ctx: Any = FakeCtx()
 
-    def call(self, view: Actor, definition: StepDefinition, args: Any, kwargs: Any) -> Any:
+    def call(self, definition: StepDefinition, args: Any, kwargs: Any) -> Any:
         raise AssertionError("no step is called here")
 
 
