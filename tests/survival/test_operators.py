@@ -19,7 +19,7 @@ from tests.survival.strategies import LONG
 
 
 def test_a_failed_task_that_is_resumed_ends_alike_wherever_the_process_dies() -> None:
-    histories = survive_simulated(resumes, chains=2000 if LONG else 30, max_attempts=2)
+    histories = survive_simulated(resumes, chains=2000 if LONG else 30)
 
     assert histories[0].result["output"] == ["load", "work", "publish"]
     assert all(history.executions()["load"] <= 1 + len(history.deaths) for history in histories)
