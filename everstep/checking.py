@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from .actors.actor import Actor
 from .actors.errors import BadCall
-from .starting import check_name
+from .ids import check_name
 from .storage.sqlite import Durability
 from .supervisor.pool_spec import Pool
 

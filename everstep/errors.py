@@ -31,9 +31,9 @@ class TaskFailed(EverstepError):
         self.error = error
         self.message = message
         self.traceback = traceback
-        where = f" in step {step} ({attempts_made(attempts)})" if step else ""
+        where = f" in step {step} ({_attempts_made(attempts)})" if step else ""
         super().__init__(
-            f"the task {task_id!r} failed ({reason}){where}: {worded(error, message)}; "
+            f"the task {task_id!r} failed ({reason}){where}: {_worded(error, message)}; "
             f"mend the cause, then: await runtime.task({task_id!r}).resume()"
         )
 
@@ -59,7 +59,7 @@ class TaskPaused(EverstepError):
         self.error = error
         self.message = message
         self.traceback = traceback
-        what = f": {worded(error, message)}" if error else ""
+        what = f": {_worded(error, message)}" if error else ""
         action = "resume()"
         if reason == "effect_unknown":
             action = "settle(key, Done(value) or NotDone()), with a key of its effects()"
@@ -92,11 +92,11 @@ class RuntimeClosed(EverstepError):
         )
 
 
-def attempts_made(attempts: int) -> str:
+def _attempts_made(attempts: int) -> str:
     """How often a step was tried, in words."""
     return "its only attempt" if attempts == 1 else f"all of {attempts} attempts"
 
 
-def worded(error: str, message: str) -> str:
+def _worded(error: str, message: str) -> str:
     """An error in one line, with its message where it has one."""
     return f"{error}: {message}" if message else error

@@ -28,9 +28,10 @@ from .checking import (
 )
 from .errors import RuntimeClosed
 from .following import Commits
+from .ids import check_name, new_id, new_seed
 from .reading import TaskInfo, info_of
 from .session import Session
-from .starting import Order, check_actor, check_name, create, new_id, new_seed
+from .starting import Order, check_actor, create
 from .stopping import keep_for_good, see_through
 from .storage.clock import Clock, SystemClock
 from .storage.interface import Store

@@ -1,11 +1,7 @@
-"""The first commit of a task, and the ids that tasks are given."""
+"""The first commit of a task."""
 
 from __future__ import annotations
 
-import hashlib
-import secrets
-import uuid
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from .actors.actor import Actor, actor_name, check_plan
@@ -18,9 +14,7 @@ from .storage.records import Loaded, NewTask, Progress, SnapshotRow, Status, Tas
 from .supervisor.applying import apply
 from .supervisor.decisions import at_claim
 
-__all__ = ["Order", "check_actor", "check_name", "create", "new_id", "new_seed"]
-
-_LONGEST_NAME = 200
+__all__ = ["Order", "check_actor", "create"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,39 +132,3 @@ def check_actor(actor: object) -> Actor:
         )
     check_plan(cls)
     return actor
-
-
-def check_name(what: str, value: object) -> str:
-    """The text, if a task can be known by it. Raises BadCall, which names `what` it is."""
-    instead = f'{what}="report-7"'
-    if not isinstance(value, str) or not value:
-        raise BadCall(what, value, "is not a text with at least one character", instead)
-    if len(value) > _LONGEST_NAME:
-        raise BadCall(what, value, f"has more than {_LONGEST_NAME} characters", instead)
-    if any(ord(char) < 32 or 127 <= ord(char) < 160 for char in value):
-        raise BadCall(what, value, "has control characters", instead)
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise BadCall(what, value, "cannot be written as UTF-8", instead) from None
-    return value
-
-
-def new_id(now: float) -> str:
-    """A UUID of version 7 (RFC 9562): ids made later sort after those made before."""
-    milliseconds, fraction = divmod(int(now * 1_000_000), 1000)
-    below = fraction * 4096 // 1000  # the RFC's method 3: more of the time, then chance
-    low = secrets.randbits(62)
-    number = (milliseconds << 80) | (7 << 76) | (below << 64) | (2 << 62) | low
-    return str(uuid.UUID(int=number))
-
-
-def new_seed(task_id: str, chance: Callable[[], float] | None) -> bytes:
-    """16 bytes from which the task's own chance and operation ids are derived.
-
-    With an injected `chance` they follow from it and the id, which no other task has.
-    """
-    if chance is None:
-        return secrets.token_bytes(16)
-    drawn = "".join(f"{chance():.17f}" for _ in range(2))
-    return hashlib.blake2b(f"{task_id}\n{drawn}".encode(), digest_size=16).digest()

@@ -18,7 +18,7 @@ from everstep import (
     TaskNotFound,
     step,
 )
-from everstep.starting import new_id
+from everstep.ids import new_id
 from tests.runtime.kit import Gate, Place, Plain, Unsteady, Waiting, kinds
 
 T = TypeVar("T")
