@@ -207,7 +207,10 @@ class StepTimeout(EverstepError, TimeoutError):
     def __init__(self, step: str, timeout: float) -> None:
         self.step = step
         self.timeout = timeout
-        super().__init__(f"step {step} ran longer than timeout={timeout:g} s")
+        super().__init__(
+            f"step {step} ran longer than timeout={timeout:g} s; "
+            "make it faster, split it, or allow more: @step(timeout=…)"
+        )
 
 
 class HeartbeatMissed(EverstepError, TimeoutError):
@@ -230,7 +233,7 @@ class ProcessDied(EverstepError):
         self.attempts = attempts
         super().__init__(
             f"the process died during the last of {attempts} attempts of step {step}; "
-            "what the step does may be what kills it"
+            "what the step does may be what kills it: look at its memory and its native code"
         )
 
 
@@ -240,7 +243,8 @@ class UnaskedCancellation(EverstepError):
     def __init__(self, where: str) -> None:
         self.where = where
         super().__init__(
-            f"{where} raised CancelledError, but nobody had asked for its cancellation"
+            f"{where} raised CancelledError, but nobody had asked for its cancellation; "
+            "await what was cancelled where that is expected, or raise an error of your own"
         )
 
 
@@ -254,7 +258,7 @@ class EffectUnknown(EverstepError):
         self.cause = cause
         super().__init__(
             f"it is unknown whether the effect {key!r} of {step} happened ({cause}); "
-            f"its operation id is {operation}"
+            f"look up there what became of operation id {operation}"
         )
 
 
