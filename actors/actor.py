@@ -212,7 +212,7 @@ def steps_of(cls: type[Actor]) -> dict[str, StepDefinition]:
 
 
 def is_flow(cls: type[Actor]) -> bool:
-    """Whether it has a `run` of its own; else it is a plan (or a server)."""
+    """Whether it has a `run` of its own; else it is a plan."""
     return callable(getattr(cls, "run", None))
 
 

@@ -94,8 +94,8 @@ class Incarnation:
     async def live(self) -> Exit:
         """Run the actor to its end, its crash, or to where it is ended from outside.
 
-        Never raises but KeyboardInterrupt and SystemExit. On success the end is committed; every
-        other exit is left to the caller to record.
+        Raises KeyboardInterrupt and SystemExit alone, and a cancellation that comes before the
+        actor's code. On success the end is committed; recording any other exit is the caller's.
         """
         self._over = asyncio.get_running_loop().create_future()
         try:

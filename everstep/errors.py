@@ -10,7 +10,8 @@ __all__ = ["RuntimeClosed", "TaskCancelled", "TaskFailed", "TaskPaused"]
 class TaskFailed(EverstepError):
     """The task was given up. Carries the facts of the error that was the reason.
 
-    `error` is the qualified name of the original exception's class, `traceback` its text.
+    `step` used up its `attempts`; where it is None, `run` itself failed, and `attempts` counts
+    its crashes. `error` is the qualified name of the original exception's class.
     """
 
     def __init__(

@@ -88,6 +88,7 @@ class StepRecord:
     """Since the step first began."""
     running: bool
     started_at: datetime
+    """When the first attempt of the present budget began."""
     ended_at: datetime | None
     next_attempt_at: datetime | None
 
@@ -98,7 +99,7 @@ class EffectRecord:
 
     key: str
     step: str
-    """Identity of the step that used it; empty for `run`."""
+    """Identity of the step that used it; for `run` empty, or the prefix of a later chapter."""
     operation_id: str
     state: Literal["running", "unknown", "done", "not_done"]
     value: Any

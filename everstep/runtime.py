@@ -73,6 +73,9 @@ class Runtime:
     - `wait`: seconds to wait for a file that another process owns.
     - `grace`: seconds that running steps get to reach their checkpoint when it is left.
     - `store_patience`: seconds the store may be unable to commit before the runtime stops.
+    - `allow_network_fs`: accept a file system whose locks cannot be trusted.
+    - `limits`: sizes in bytes that no value and no state may exceed.
+    - `debug`: fail a step that changed an item of a Log after it was written; costs time.
     - `clock`, `chance`, `store`: what a test injects.
 
     Leaving it starts nothing new, waits `grace` for the steps that run, cuts and gives back what

@@ -31,7 +31,7 @@ __all__ = [
 
 
 class Status(StrEnum):
-    """Where a task is. The last three end a generation of the task."""
+    """Where a task is. The last three end a generation of it; after success there is no other."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -70,7 +70,7 @@ class Progress(NamedTuple):
     epoch: int | None
     """The epoch of the process that owns the task; None when nobody does."""
     generation: int
-    """Raised whenever the past of the task is closed: at its end, at a pause, at a resume."""
+    """Raised when the task is given up, paused or cancelled, and when a person resumes it."""
     incarnation: int
     chapter: int
     chapter_seq: int

@@ -38,7 +38,8 @@ class SqliteStore(SqlStore):
     `durability` is "full" (what was acknowledged survives a power cut) or "normal" (a power cut
     can lose the newest of it; the death of the process cannot). `wait` is how many seconds to wait
     for a file that is in use. After `store_patience` seconds in which it could not commit, the
-    store gives up with StoreFailed. After `close` it can be opened again, under a new epoch.
+    store gives up with StoreFailed. A file on a network file system is refused, unless
+    `allow_network_fs`. After `close` it can be opened again, under a new epoch.
     """
 
     def __init__(
