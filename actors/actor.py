@@ -36,6 +36,7 @@ __all__ = [
     "all_actors",
     "check_plan",
     "is_flow",
+    "is_generic",
     "steps_of",
 ]
 
@@ -96,7 +97,7 @@ class Actor(BaseModel):
         check_settings(cls)
         cls.__actor_steps__ = steps_written(cls)
         share_cached_properties(cls)
-        if not _is_generic(cls):
+        if not is_generic(cls):
             for definition in cls.__actor_steps__.values():
                 definition.check_output(cls)
 
@@ -240,12 +241,13 @@ def all_actors() -> list[type[Actor]]:
     while waiting:
         cls = waiting.pop(0)
         waiting.extend(cls.__subclasses__())
-        if "__everstep_closed__" in vars(cls) or _is_generic(cls) or inspect.isabstract(cls):
+        if "__everstep_closed__" in vars(cls) or is_generic(cls) or inspect.isabstract(cls):
             continue
         found[cls] = None
     return list(found)
 
 
-def _is_generic(cls: type[Actor]) -> bool:
+def is_generic(cls: type[Actor]) -> bool:
+    """Whether it is generic, filled in or not: its name finds no class again after a restart."""
     facts = cls.__pydantic_generic_metadata__
     return bool(facts["parameters"]) or facts["origin"] is not None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import ValidationError
 from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 
-from .actor import actor_name, actor_version
+from .actor import actor_name, actor_version, is_generic
 from .digest import exact_digest
 from .errors import BadActor, PayloadTooLarge, StateUnreadable
 from .fields import codecs_of
@@ -235,8 +235,7 @@ class Schema:
 
 
 def _complete(actor: type[Actor]) -> None:
-    facts = actor.__pydantic_generic_metadata__
-    if facts["parameters"] or facts["origin"] is not None:
+    if is_generic(actor):
         raise BadActor(
             f"the actor {actor.__name__}",
             "it is generic, and a stored task must find its types again by name",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .actors.actor import Actor, actor_name, check_plan
+from .actors.actor import Actor, actor_name, check_plan, is_generic
 from .actors.errors import BadActor, BadCall
 from .actors.ledger import Ledger
 from .actors.schema import Schema, join, join_items
@@ -122,8 +122,7 @@ def check_actor(actor: object) -> Actor:
         instead = "start(Report(topic=…)), with an instance of an Actor"
         raise BadCall("actor", actor, "is no actor", instead)
     cls = type(actor)
-    facts = cls.__pydantic_generic_metadata__
-    if facts["parameters"] or facts["origin"] is not None:
+    if is_generic(cls):
         name = cls.__name__.partition("[")[0]
         raise BadActor(
             f"the actor {cls.__name__}",
