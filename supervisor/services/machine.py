@@ -185,7 +185,7 @@ class Core(Jobs, ABC):
         self._restart(entry, delay)
 
     def _restart(self, entry: Entry, delay: float) -> None:
-        group = group_of(self.strategy, tuple(self.entries), entry.id)
+        group = group_of(self.strategy, self.entries, entry.id)
         stops = deque(one for one in reversed(group) if self.entries[one].runs)
         self.begin(Job(Purpose.RESTART, stops, deque(group), entry=entry, delay=delay))
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable
+from itertools import dropwhile
 from typing import Literal
 
 from ...actors.backoff import Chance, seconds, spread
@@ -52,11 +53,13 @@ def as_expected(restart: RestartType, ended: Exit, *, brutal: bool) -> bool:
     return ended.kind in ("shutdown", "normal", "ignored")
 
 
-def group_of(strategy: Strategy, order: Sequence[str], child: str) -> Sequence[str]:
+def group_of(strategy: Strategy, order: Iterable[str], child: str) -> list[str]:
     """The children that are restarted when `child` failed, in the order of their start."""
     if strategy == "one_for_one":
-        return (child,)
-    return order if strategy == "one_for_all" else order[order.index(child) :]
+        return [child]  # without a look at the others, of whom there may be very many
+    if strategy == "one_for_all":
+        return list(order)
+    return list(dropwhile(lambda other: other != child, order))
 
 
 class Window:

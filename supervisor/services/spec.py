@@ -6,7 +6,7 @@ import functools
 import inspect
 import math
 from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal, get_args
 
 from ...actors.errors import BadCall
@@ -64,6 +64,8 @@ class Child:
     shutdown: float | Literal["brutal"] | None
     significant: bool
     start_timeout: float | None
+    tells_when_started: bool = field(init=False, compare=False, repr=False)
+    """Whether `start` takes `task_status`."""
 
     def __init__(
         self,
@@ -84,17 +86,10 @@ class Child:
         _set(self, "shutdown", shutdown)
         _set(self, "significant", significant)
         _set(self, "start_timeout", start_timeout)
+        _set(self, "tells_when_started", _takes_task_status(start))
         _check_name("id", self.id)
         _check_as_child(f"Child({self.id!r})", self.restart, self.shutdown, self.significant)
         _check_limit("start_timeout", start_timeout, zero=False)
-
-    @property
-    def tells_when_started(self) -> bool:
-        """Whether `start` takes `task_status`."""
-        try:
-            return "task_status" in inspect.signature(self.start).parameters
-        except (TypeError, ValueError):
-            return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +269,13 @@ def _check_start(start: object) -> None:
     if not asynchronous or inspect.isclass(function):
         instead = "async def poll(…), and Child(poll), not Child(poll())"
         raise BadCall("start", start, "is not an async function", instead)
+
+
+def _takes_task_status(start: Any) -> bool:
+    try:
+        return "task_status" in inspect.signature(start).parameters
+    except (TypeError, ValueError):
+        return False
 
 
 def _name_of(start: Any) -> str:

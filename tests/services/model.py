@@ -5,6 +5,7 @@ Children start and stop at once here, so each order is dealt with to its end bef
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -22,7 +23,10 @@ class ModelChild:
     held: bool = False
     bad_starts: int = 0
     failures: int = 0
-    due: tuple[float, int] = (0.0, 0)
+    due: tuple[float, int] | None = None
+    """When its backoff is over, and how many were armed before."""
+    number: int = 0
+    """Counts its starts, so that what is left over of an earlier one is dropped."""
 
 
 class GaveUp(Exception):
@@ -42,6 +46,10 @@ class Model:
     restarts: list[float] = field(default_factory=list[float])
     ended: str = ""
     armed: int = 0
+    queue: deque[tuple[str, ModelChild, int]] = field(
+        default_factory=deque[tuple[str, ModelChild, int]]
+    )
+    """What is to be dealt with: exits, then backoffs that are over and restarts that failed."""
 
     # --- small things -----------------------------------------------------------------------
 
@@ -50,6 +58,8 @@ class Model:
 
     def up(self, child: ModelChild) -> bool:
         """Start it; whether that went well."""
+        child.number += 1
+        child.due = None
         if child.bad_starts:
             child.bad_starts -= 1
             self.log.append(f"!{child.name}")
@@ -93,12 +103,32 @@ class Model:
 
     def exit(self, names: list[str], how: str) -> None:
         """These children end in one tick, in this order."""
-        dead = [self.children_named(name) for name in names]
-        for child in dead:
+        for name in names:
+            child = self.children_named(name)
             child.state = "dead"
-        for child in dead:
-            if child.state == "dead" and not self.ended:
-                self.exited(child, how)
+            self.queue.append((how, child, child.number))
+        self.work_off()
+
+    def work_off(self) -> None:
+        """Deal with everything in the order in which it came up."""
+        self.collect_due()
+        while self.queue and not self.ended:
+            what, child, number = self.queue.popleft()
+            stale = child.number != number or child not in self.children
+            if what == "due" and child.state == "restarting" and not stale:
+                self.attempt(child)
+            elif what == "again" and child.state == "restarting" and not stale:
+                self.failed(child)
+            elif child.state == "dead" and not stale:
+                self.exited(child, what)
+            self.collect_due()
+
+    def collect_due(self) -> None:
+        """Queue the children whose backoff is over, the earliest first."""
+        due = [child for child in self.children if child.due and child.due[0] <= self.now]
+        for child in sorted(due, key=lambda one: one.due or (0.0, 0)):
+            child.due = None
+            self.queue.append(("due", child, child.number))
 
     def children_named(self, name: str) -> ModelChild:
         child = self.find(name)
@@ -123,27 +153,31 @@ class Model:
 
     def failed(self, child: ModelChild) -> None:
         """Count, then restart it now, or when its backoff is over."""
-        while True:
-            self.restarts = [at for at in self.restarts if self.now - at <= self.restart.within]
-            self.restarts.append(self.now)
-            child.failures += 1
-            most = self.restart.max_failures
-            if len(self.restarts) > self.restart.max_restarts or (
-                most is not None and child.failures > most
-            ):
-                child.state = "undefined"
-                self.end("gave up")
-                return
-            child.state = "restarting"
-            self.stop_group(child)
-            if self.restart.backoff is not None:
-                self.armed += 1
-                child.due = self.now + self.restart.backoff(child.failures), self.armed
-                return
-            unlucky = self.start_group(child)
-            if unlucky is None:
-                return
-            child = unlucky
+        self.restarts = [at for at in self.restarts if self.now - at <= self.restart.within]
+        self.restarts.append(self.now)
+        child.failures += 1
+        most = self.restart.max_failures
+        if len(self.restarts) > self.restart.max_restarts or (
+            most is not None and child.failures > most
+        ):
+            child.state = "undefined"
+            self.end("gave up")
+            return
+        child.state = "restarting"
+        if self.restart.backoff is None:
+            self.attempt(child)
+            return
+        self.stop_group(child)
+        self.armed += 1
+        child.due = self.now + self.restart.backoff(child.failures), self.armed
+
+    def attempt(self, child: ModelChild) -> None:
+        """Restart it and its group; one that does not start is tried again, behind what waits."""
+        self.stop_group(child)
+        unlucky = self.start_group(child)
+        if unlucky is not None:
+            self.collect_due()
+            self.queue.append(("again", unlucky, unlucky.number))
 
     def stop_group(self, child: ModelChild) -> None:
         for one in reversed(self.group(child)):
@@ -164,16 +198,13 @@ class Model:
     def pass_time(self, seconds: float) -> None:
         """Let time pass, and with it the backoffs, the earliest first."""
         until = self.now + seconds
+        self.work_off()
         while not self.ended:
-            waiting = [child for child in self.children if child.state == "restarting"]
-            child = min(waiting, key=lambda one: one.due, default=None)
-            if child is None or child.due[0] > until:
+            due = min((child.due[0] for child in self.children if child.due), default=until + 1)
+            if due > until:
                 break
-            self.now = max(self.now, child.due[0])
-            self.stop_group(child)
-            unlucky = self.start_group(child)
-            if unlucky is not None:
-                self.failed(unlucky)
+            self.now = max(self.now, due)
+            self.work_off()
         self.now = max(self.now, until)
 
     def end(self, why: str) -> None:
@@ -199,6 +230,7 @@ class Model:
         if child is None:
             return "NotFound"
         child.held = True
+        child.due = None
         self.down(child)
         self.forget_temporary()
         return "ok"

@@ -247,17 +247,21 @@ def test_the_sweep_at_the_end_of_the_loop_restarts_nobody() -> None:
 
     children = [Child(child, args=(name,), id=name) for name in "abc"]
 
-    async def host() -> None:
+    async def host(entered: asyncio.Event) -> None:
         async with supervise(Supervisor("root", children=children)):
+            entered.set()
             await asyncio.Event().wait()
 
     async def main() -> None:
-        task = asyncio.ensure_future(host())
-        await asyncio.sleep(0.01)
+        entered = asyncio.Event()
+        task = asyncio.ensure_future(host(entered))
+        await entered.wait()
+        await asyncio.sleep(0)
         log.append("main ends")
         del task
 
     asyncio.run(main())
 
-    assert log[:4] == ["+a", "+b", "+c", "main ends"]
-    assert sorted(log[4:]) == ["-a", "-b", "-c"]
+    ends = log.index("main ends")
+    assert sorted(log[:ends]) == ["+a", "+b", "+c"]
+    assert sorted(log[ends + 1 :]) == ["-a", "-b", "-c"]
