@@ -64,12 +64,14 @@ class Zygote:
         *args: Any,
         life: int = 1,
         die_at: int | None = None,
+        kill_after: float | None = None,
         timeout: float = 30.0,
     ) -> Outcome:
         """Live once on the store file `path`; the trail is written beside it (`path` + .trail).
 
-        The child kills itself with SIGKILL at the boundary numbered `die_at`. After `timeout`
-        seconds it is killed, and its stacks are the outcome's error.
+        The child kills itself with SIGKILL at the boundary numbered `die_at`; or it is killed
+        after `kill_after` seconds, wherever it is. After `timeout` seconds it is ended as
+        hanging, and its stacks are the outcome's error.
         """
         request = {
             "module": scenario.__module__,
@@ -79,6 +81,7 @@ class Zygote:
             "args": args,
             "life": life,
             "die_at": die_at,
+            "kill_after": kill_after,
             "timeout": timeout,
         }
         assert self._process.stdin is not None

@@ -58,7 +58,7 @@ def _run(scenario: Callable[..., Any], request: dict[str, Any]) -> dict[str, Any
             os.close(listen)
             be_the_child(scenario, request, speak, output.fileno())
         os.close(speak)
-        said, hung = _listen(listen, child, request["timeout"])
+        said, hung = _listen(listen, child, request["timeout"], request["kill_after"])
         os.close(listen)
         _, status = os.waitpid(child, 0)
         output.seek(0)
@@ -72,25 +72,30 @@ def _run(scenario: Callable[..., Any], request: dict[str, Any]) -> dict[str, Any
     }
 
 
-def _listen(pipe: int, child: int, timeout: float) -> tuple[bytes, bool]:
-    """All that the child says until it ends; whether it had to be ended."""
+def _listen(pipe: int, child: int, timeout: float, kill_after: float | None) -> tuple[bytes, bool]:
+    """All that the child says until it ends; whether it had to be ended because it hung."""
+    said = _hear(pipe, timeout if kill_after is None else kill_after)
+    if said is not None:
+        return said, False
+    if kill_after is None:
+        os.kill(child, signal.SIGUSR1)
+        _hear(pipe, _LAST_WORDS)
+    os.kill(child, signal.SIGKILL)
+    return b"", kill_after is None
+
+
+def _hear(pipe: int, seconds: float) -> bytes | None:
+    """All that comes through the pipe until it is closed; None where that takes longer."""
     said = b""
-    deadline = time.monotonic() + timeout
-    warned = False
+    deadline = time.monotonic() + seconds
     while True:
         ready, _, _ = select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))
-        if ready:
-            more = os.read(pipe, 65536)
-            if not more:
-                return said, warned
-            said += more
-        elif not warned:
-            warned = True
-            deadline = time.monotonic() + _LAST_WORDS
-            os.kill(child, signal.SIGUSR1)
-        else:
-            os.kill(child, signal.SIGKILL)
-            return said, True
+        if not ready:
+            return None
+        more = os.read(pipe, 65536)
+        if not more:
+            return said
+        said += more
 
 
 if __name__ == "__main__":

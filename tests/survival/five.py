@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 
 from everstep.actors.actor import Actor
+from everstep.actors.backoff import none
 from everstep.actors.effects import Done, NotDone
 from everstep.actors.log import Log
+from everstep.actors.retry import Retry
 from everstep.actors.step import step
 from everstep.supervisor.restart import Restart
 from everstep.task import Task
 from everstep.testing import Life, boundary, note, noted
 from tests.survival.host import living, standing, to_end
 
-__all__ = ["five_flow", "five_plan", "five_settled", "outside"]
+__all__ = ["five_flow", "five_plan", "five_settled", "many", "outside"]
 
 Decides = Literal["probe", "retry", "pause"]
 
@@ -36,6 +38,7 @@ class Five(Actor):
     """What both kinds share: each step does one thing, once, and says so."""
 
     decides: Decides = "probe"
+    whose: str = ""
     done: list[str] = []
     log: Log[str] = Log()
 
@@ -45,7 +48,7 @@ class Five(Actor):
         receipt = await self.ctx.once(
             "deliver",
             deliver,
-            what,
+            self.whose + what,
             self.ctx.operation_id("deliver"),
             probe=was_delivered if self.decides == "probe" else None,
             on_unknown="pause" if self.decides == "pause" else "retry",
@@ -85,7 +88,7 @@ class FiveFlow(Five):
         receipts = [await self.deliver_one(what) for what in ("one", "two", "three", "four")]
         return [*receipts, await self.deliver_one("five")]
 
-    @step(key="what")
+    @step(key="what", retry=Retry(1000, backoff=none()))
     async def deliver_one(self, what: str) -> str:
         return await self.act(what)
 
@@ -110,6 +113,16 @@ async def five_settled(life: Life) -> dict[str, Any]:
         while (ended := await standing(task))["status"] == "paused":
             await _decide(task)
         return {name: ended[name] for name in ("status", "output", "state")}
+
+
+async def many(life: Life, count: int) -> list[Any]:
+    """A crowd of such tasks at once, their effects decided by a probe."""
+    async with living(life, restart=Restart(3, max_deaths=1000)) as runtime:
+        tasks = [
+            await runtime.start(FiveFlow(decides="probe", whose=f"{n} "), id=f"task-{n}")
+            for n in range(count)
+        ]
+        return [await task.result() for task in tasks]
 
 
 async def _decide(task: Task[Any]) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
 
-from everstep.testing import History, Zygote, survive, survive_simulated
-from everstep.testing.zygote import Scenario
-from tests.survival.five import five_flow, five_plan, five_settled, outside
+from everstep.testing import History, Zygote, survive, survive_simulated, violations
+from everstep.testing.trail import FileTrail
+from everstep.testing.zygote import Scenario, trail_of
+from tests.survival.five import five_flow, five_plan, five_settled, many, outside
 from tests.survival.strategies import LONG
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(7200 if LONG else 300)]
@@ -53,6 +55,25 @@ def test_killed_anywhere_without_a_probe_an_effect_is_repeated_only_without_its_
         chains=CHAINS,
         check=at_least_once_each,
     )
+
+
+@pytest.mark.real
+def test_a_crowd_killed_at_arbitrary_instants_loses_nothing(zygote: Zygote, tmp_path: Path) -> None:
+    """Deaths in the middle of a write too: no boundary lies there."""
+    path, count, chance = tmp_path / "tasks.db", 30, random.Random(7)
+    outcomes = [
+        zygote.run(many, path, count, life=life, kill_after=chance.uniform(0.02, 0.15))
+        for life in range(1, 500 if LONG else 12)
+    ]
+    outcomes.append(zygote.run(many, path, count, life=len(outcomes) + 1))
+
+    history = History(tuple(outcomes), (), tuple(FileTrail(trail_of(path))))
+    assert history.result == [[f"receipt for {n} {what}" for what in EACH] for n in range(count)], (
+        str(history)
+    )
+    assert sum(outcome.how == "killed" for outcome in outcomes) >= 3
+    assert outside(history) == {f"{n} {what}": 1 for n in range(count) for what in EACH}
+    assert not violations(history, max_attempts=1000)
 
 
 @pytest.mark.real

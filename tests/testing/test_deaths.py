@@ -86,6 +86,10 @@ def test_a_life_that_hangs_is_ended_and_says_where(
     assert place in outcome.error
 
 
+def test_a_life_can_be_killed_at_any_instant(zygote: Zygote, tmp_path: Path) -> None:
+    assert zygote.run(never_ends, tmp_path / "tasks.db", kill_after=0.05).how == "killed"
+
+
 def test_what_goes_wrong_unseen_is_a_complaint(zygote: Zygote, tmp_path: Path) -> None:
     outcome = zygote.run(leaves_things_behind, tmp_path / "tasks.db")
 
