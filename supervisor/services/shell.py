@@ -8,6 +8,7 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from contextvars import Context
+from functools import partial
 from typing import Any, Protocol
 
 from ...actors.errors import UnaskedCancellation
@@ -241,10 +242,12 @@ class Shell:
                 if member is not None:  # otherwise its end is in the inbox
                     member.stop(budget, swept=self._swept)
             case Arm(id, number, delay):
-                due = Due(id, number)
-                self._timers[id] = self.world.clock.call_later(delay, lambda: self.post(due))
+                due = partial(self._due, Due(id, number))
+                self._timers[id] = self.world.clock.call_later(delay, due)
             case Disarm(id):
-                self._timers.pop(id).cancel()
+                timer = self._timers.pop(id, None)
+                if timer is not None:  # otherwise it has just fired
+                    timer.cancel()
             case Post(message):
                 self.post(message)
             case Reply(token, answer):
@@ -282,6 +285,10 @@ class Shell:
             del self._budgets[report.id]
             self.world.sweeper.ended(member)
         self.post(report)
+
+    def _due(self, due: Due) -> None:
+        del self._timers[due.id]
+        self.post(due)
 
     def _late(self, service: Service, place: str) -> None:
         self.world.late(service, place)
