@@ -8,19 +8,39 @@ from typing import TYPE_CHECKING, Any, cast
 from ..storage.errors import StaleAttempt
 
 if TYPE_CHECKING:
-    from .actor import Actor, Anchor
+    from .actor import Actor
+    from .ctx import Ctx
+    from .definition import StepDefinition
     from .state import View
 
-__all__ = ["closed_twin", "stale"]
+__all__ = ["Ended", "closed_twin", "stale"]
 
 _DETAIL = "its attempt has ended: nothing can be read from it or written to it"
 
 _ASKED_BY_ISINSTANCE = frozenset({"__class__", "__pydantic_decorators__"})
 
 
-def stale(anchor: Anchor, what: str) -> StaleAttempt:
+def stale(task_id: str, what: str) -> StaleAttempt:
     """The error of using something of an attempt that has ended."""
-    return StaleAttempt(anchor.ctx.task_id, f"{what}: {_DETAIL}")
+    return StaleAttempt(task_id, f"{what}: {_DETAIL}")
+
+
+class Ended:
+    """The anchor of a closed view. The attempt is not kept by it, and so is freed at once."""
+
+    __slots__ = ("_task_id",)
+
+    def __init__(self, task_id: str) -> None:
+        self._task_id = task_id
+
+    @property
+    def ctx(self) -> Ctx:
+        raise stale(self._task_id, "ctx")
+
+    def call(
+        self, definition: StepDefinition, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        raise stale(self._task_id, definition.name)
 
 
 def closed_twin(cls: type[Actor]) -> type[Actor]:
@@ -42,8 +62,7 @@ def _make_twin(cls: type[Actor]) -> type[Actor]:
 
     def refuse(self: Any, name: str, *_: Any) -> Any:
         view: View = view_in(self)
-        assert view.anchor is not None  # close_view sees to it
-        raise stale(view.anchor, f"{cls.__name__}.{name}")
+        raise stale(view.task_id, f"{cls.__name__}.{name}")
 
     def shown(self: Any) -> str:
         return f"<{cls.__name__}, a view whose attempt has ended>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, get_args, overload
+from typing import Any, Final, TypeVar, cast, get_args, overload
 
 from pydantic import GetCoreSchemaHandler, ValidationError
 from pydantic_core import CoreSchema, core_schema
@@ -14,9 +14,6 @@ from .closed import stale
 from .errors import StateUnreadable
 from .shapes import IMMUTABLE
 from .values import UNLIMITED, Limits, ValueCodec
-
-if TYPE_CHECKING:
-    from .actor import Anchor
 
 __all__ = ["LIVE", "UNNUMBERED", "Backing", "Item", "Log", "LogField", "LogView"]
 
@@ -54,9 +51,9 @@ class Log(Sequence[T]):
         """What the log of a running actor stands on; None for one of its own."""
         return self._items if isinstance(self._items, LogView) else None
 
-    def close(self, anchor: Anchor) -> None:
+    def close(self, task_id: str) -> None:
         """End the log of a view whose attempt has ended: any use of it raises StaleAttempt."""
-        self._items = _ClosedItems(anchor)  # type: ignore[assignment]  # it only refuses
+        self._items = _ClosedItems(task_id)  # type: ignore[assignment]  # it only refuses
 
     def append(self, item: T) -> None:
         """Add one item at the end."""
@@ -123,11 +120,11 @@ def _as_list(value: Any) -> Any:
 class _ClosedItems:
     """Stands for the items of a log whose attempt has ended."""
 
-    def __init__(self, anchor: Anchor) -> None:
-        self._anchor = anchor
+    def __init__(self, task_id: str) -> None:
+        self._task_id = task_id
 
     def _refuse(self, *_: Any) -> Any:
-        raise stale(self._anchor, "a Log")
+        raise stale(self._task_id, "a Log")
 
     append = extend = __getitem__ = __len__ = __iter__ = _refuse
 

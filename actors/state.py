@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from .actor import Actor
-from .closed import closed_twin
+from .closed import Ended, closed_twin
 from .errors import BadActor, ConflictingChange, PayloadTooLarge
 from .log import LIVE, UNNUMBERED, Backing, Item, Log, LogView
 from .schema import UNSHARED, Cell, Frame, Schema, join, join_items
@@ -36,7 +36,7 @@ _MISSING: Final = object()
 class View:
     """What ties one view of an actor to the runtime; the actor itself is what a user sees."""
 
-    __slots__ = ("anchor", "family", "frame", "logs", "schema")
+    __slots__ = ("anchor", "family", "frame", "logs", "schema", "task_id")
 
     def __init__(
         self, schema: Schema, frame: Frame, anchor: Anchor | None, family: dict[str, Any]
@@ -44,6 +44,8 @@ class View:
         self.schema = schema
         self.frame = frame
         self.anchor = anchor
+        self.task_id = ""
+        """For messages, once the attempt has ended."""
         self.family = family
         """Cached properties, shared by all views of one life of the actor."""
         self.logs: dict[str, Log[Any]] = {}
@@ -283,9 +285,11 @@ def close_view(actor: Actor) -> None:
     view = actor.__everstep__
     if view.anchor is None:
         raise AssertionError("what shows the state has no attempt that could end")
+    view.task_id = view.anchor.ctx.task_id
     object.__setattr__(actor, "__class__", closed_twin(view.schema.actor))
+    view.anchor = Ended(view.task_id)
     for log in view.logs.values():
-        log.close(view.anchor)
+        log.close(view.task_id)
 
 
 def changed_items(actor: Actor) -> dict[str, list[int]]:
