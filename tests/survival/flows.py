@@ -90,7 +90,7 @@ class Hopeless(Exception):
 
 _PATIENT = Restart(1000, max_deaths=1000)
 MOST_ATTEMPTS = 30
-_RETRY = Retry(MOST_ATTEMPTS, backoff=fixed(1.0), jitter="none", give_up_on=(Hopeless,))
+_RETRY = Retry(MOST_ATTEMPTS, backoff=fixed(0.02), jitter="none", give_up_on=(Hopeless,))
 
 
 async def _happen(label: str, operation: str, probed: bool) -> str:
@@ -235,6 +235,36 @@ async def run_flows(life: Life, flows: list[Flow]) -> list[dict[str, Any]]:
             for place, flow in enumerate(flows)
         ]
         return [_fixed(await standing(task)) for task in tasks]
+
+
+RICH = Flow(
+    (
+        (
+            Work("a", adds=1, fails=2, notes=True, logs=True),
+            Plain("draw", "drawn"),
+            Gather(
+                (
+                    Work("b", logs=True, effect="probe"),
+                    Work("c", logs=True, steps=(Work("d", logs=True), Work("e", hopeless=True))),
+                    Work("f", fails=1, effect="retry"),
+                )
+            ),
+            Plain("crash", "crashed"),
+            Work("g", hopeless=True, adds=5),
+        ),
+        (
+            Work("h", adds=2, lazy=True, effect="probe"),
+            Plain("count", "counted"),
+            Plain("add", "added"),
+            Work("i", notes=True, lazy=True),
+        ),
+    )
+)
+"""Some of everything."""
+
+
+async def rich_flow(life: Life) -> dict[str, Any]:
+    return await run_flow(life, RICH)
 
 
 def _actor(flow: Flow) -> RandomFlow:

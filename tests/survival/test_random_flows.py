@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from everstep.testing import History, simulate, violations
-from tests.survival.flows import MOST_ATTEMPTS, Flow, expected, run_flow, run_flows
+from everstep.testing import History, Zygote, simulate, survive, survive_simulated, violations
+from tests.survival.flows import MOST_ATTEMPTS, RICH, Flow, expected, rich_flow, run_flow, run_flows
 from tests.survival.strategies import LONG, crowds, deaths, flows
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(7200 if LONG else 300)]
@@ -53,3 +55,24 @@ def test_flows_that_run_at_once_and_die_together_leave_what_each_leaves_alone(
 
     assert history.result == [expected(flow) for flow in flows], str(history)
     unharmed(history)
+
+
+@pytest.mark.real
+def test_a_flow_with_some_of_everything_survives_real_kills(zygote: Zygote, tmp_path: Path) -> None:
+    histories = survive(
+        zygote,
+        rich_flow,
+        tmp_path,
+        boundaries=None if LONG else 10,
+        chains=300 if LONG else 4,
+        max_attempts=MOST_ATTEMPTS,
+    )
+
+    assert histories[0].result == expected(RICH)
+
+
+def test_a_flow_with_some_of_everything_survives_at_every_boundary() -> None:
+    histories = survive_simulated(rich_flow, chains=20, max_attempts=MOST_ATTEMPTS)
+
+    for history in histories:
+        unharmed(history)
