@@ -11,7 +11,7 @@ import pytest
 from pydantic import PrivateAttr, TypeAdapter, computed_field
 from pydantic_core import PydanticSerializationError
 
-from everstep.actors.actor import Actor, all_actors
+from everstep.actors.actor import Actor, all_actors, steps_of
 from everstep.actors.errors import NoRuntime
 from everstep.actors.schema import Schema
 from everstep.actors.state import close_view, collect, open_view
@@ -145,6 +145,20 @@ def test_what_was_taken_from_a_view_before_it_was_closed_refuses_too() -> None:
     ):
         with pytest.raises(StaleAttempt):
             use()
+
+
+def test_a_call_of_a_step_that_a_thread_was_in_when_the_view_was_closed_is_refused() -> None:
+    view = opened(FULL)
+    tie = view.__everstep__
+
+    close_view(view)
+
+    anchor = tie.anchor
+    assert anchor is not None
+    with pytest.raises(StaleAttempt, match="task-1"):
+        _ = anchor.ctx
+    with pytest.raises(StaleAttempt, match="task-1"):
+        _ = anchor.call(steps_of(Report)["load"], (), {})
 
 
 def test_a_view_is_closed_for_other_threads_too() -> None:
