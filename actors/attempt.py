@@ -27,6 +27,7 @@ class Attempt(Scope):
     """
 
     __slots__ = (
+        "_closed",
         "call_made",
         "emitted",
         "leash",
@@ -38,6 +39,7 @@ class Attempt(Scope):
     def __init__(self, call: Call, row: StepRow) -> None:
         super().__init__(call.scope.life, call.identity, inside(call.identity))
         self.call_made = call
+        self._closed = False
         self.row = row
         """The step's row as this attempt began."""
         self.emitted: list[tuple[str, bytes]] = []
@@ -114,9 +116,21 @@ class Attempt(Scope):
 
     def end(self) -> None:
         """Nothing of this attempt is listened to any more. May be called twice."""
-        if not self.ended:
-            self.ended = True
+        self.ended = True
+        if not self._closed:
+            self._closed = True
             close_view(self.view)
+
+    @property
+    def outer(self) -> Scope:
+        return self.call_made.scope
+
+    def is_within(self, scope: Scope) -> bool:
+        """Whether its step was called in `scope`, or in an attempt of a step called there."""
+        outer: Scope | None = self.outer
+        while outer is not None and outer is not scope:
+            outer = outer.outer
+        return outer is scope
 
     def _coroutine(self) -> Coroutine[Any, Any, Any]:
         call = self.call_made

@@ -11,10 +11,11 @@ from uuid import UUID
 
 from . import rows
 from .definition import function_step
-from .effects import Done, NotDone, NotDoneRule, perform_once
+from .effects import Done, NotDone, NotDoneRule
 from .errors import BadCall
 from .identity import stable_id
 from .never_sent import never_sent
+from .once import perform_once
 from .values import ValueCodec
 
 if TYPE_CHECKING:

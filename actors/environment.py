@@ -35,8 +35,8 @@ class Environment:
     """Seconds that steps in the air get to reach their checkpoint."""
     on_commit: Callable[[Ledger], None] | None = None
     """Told on the loop after each commit of a task, for those who follow its events."""
-    effects_running: dict[str, asyncio.Future[Any]] = field(
-        default_factory=dict[str, asyncio.Future[Any]]
+    effects_running: dict[str, asyncio.Future[None]] = field(
+        default_factory=dict[str, asyncio.Future[None]]
     )
     """Calls of effects that still run in this process, by operation id."""
     severed: list[Any] = field(default_factory=list[Any])

@@ -77,6 +77,8 @@ async def _live(life: Incarnation, call: Call, row: StepRow | None, ends_plan: b
         attempt = Attempt(call, row)
         try:
             returned = await attempt.execute()
+            if attempt.calls:
+                await life.end_below(attempt)
             value, waits = _finish(life, call, attempt, row, returned, ends_plan)
         except BaseException as error:  # noqa: BLE001  (the boundary of user code)
             row = await _ended(life, call, attempt, row, error, retry)
@@ -111,11 +113,12 @@ async def _begin(life: Incarnation, call: Call, row: StepRow, retry: Retry) -> S
     if due is not None:
         await _back_off(life, call, due)
         await life.gate()
+    call.scope.check_open()
     ledger = life.ledger
     row = rows.begun(row, call, life.schema.version, life.clock.now())
     waited = due is not None or row.attempts + 1 >= retry.max_attempts
     ledger.due(None)
-    ledger.step(row)
+    life.journal.step(row)
     ledger.event_bytes("step_started", row.identity, b'{"attempt":%d}' % (row.attempts + 1))
     if waited:
         try:
@@ -146,6 +149,7 @@ def _finish(
 ) -> tuple[Any, bool]:
     """Turn a returned value into the checkpoint: (the value by its type, whether to wait)."""
     life.check_fenced()
+    call.scope.check_open()
     identity, ledger = row.identity, life.ledger
     where = f"the output of step {identity}"
     codec = call.definition.of(life.actor).output
@@ -158,7 +162,7 @@ def _finish(
     seq = ledger.next_seq()
     row = rows.completed(row, seq, output, changed, appended, life.clock.now())
     call.scope.shows(changes.fields, seq)
-    ledger.step(row, size + len(output))
+    life.journal.step(row, size + len(output))
     for name, data in attempt.emitted:
         ledger.event_bytes(name, identity, data)
     ledger.event_bytes("step_completed", identity, None)
@@ -183,8 +187,13 @@ async def _ended(
     attempt.end()
     if life.fenced is not None or life.ledger.refusal is not None:
         raise error
+    if call.scope.ended:
+        how = How.CUT  # the step above has ended without it
     if how in (How.LEAVING, How.LEFT, How.CUT):
         life.let_go(row, "step_cut" if how is How.CUT else "step_cancelled")
+    if attempt.calls and how is not How.LEAVING:
+        await life.end_below(attempt)
+    if how in (How.LEAVING, How.LEFT, How.CUT):
         raise asyncio.CancelledError if isinstance(error, Severed) else error
     if attempt.cause is not None:
         error = attempt.cause
@@ -219,7 +228,7 @@ async def _try_again(life: Incarnation, row: StepRow, failure: Failure, wait: fl
     """Record a failed attempt before its backoff."""
     due = due_in(life.clock, wait)
     row = rows.failed(row, failure.encoded(), due, life.clock.now())
-    life.ledger.step(row)
+    life.journal.step(row)
     data = {"attempt": row.attempts, "error": str(failure), "retry_in": wait}
     life.ledger.event("step_failed", step=row.identity, data=data)
     life.journal.backs_off(row.identity, due)
@@ -238,7 +247,7 @@ async def _used_up(life: Incarnation, call: Call, row: StepRow, failure: Failure
         error=failure.encoded(),
         ended_at=life.clock.now(),
     )
-    ledger.step(row)
+    life.journal.step(row)
     data = {"attempt": row.attempts, "error": str(failure), "final": True}
     ledger.event("step_failed", step=row.identity, data=data)
     life.remember(call, row)

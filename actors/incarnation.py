@@ -32,15 +32,13 @@ from .result import result_codec, run_of
 from .schema import Schema
 from .scope import CURRENT, Call, Scope
 from .state import changed_items, collect, rebase
-from .traffic import done_within, resolve
+from .traffic import WAKE_UP, done_within, resolve
 from .values import ValueCodec
 from .verdicts import Ended, Parted, leaves_for_good
 
 __all__ = ["Incarnation"]
 
 _LOG = logging.getLogger("everstep")
-_WAKE_UP = 0.1
-"""Seconds that a coroutine cut off gets to let go of the task that awaited it."""
 
 
 class Incarnation:
@@ -221,25 +219,20 @@ class Incarnation:
 
     async def _wind_up(self) -> None:
         """`run` is over: end the steps that still run, uncharged, and wait for that, bounded."""
-        if not self.journal.traffic.attempts:
-            return
+        traffic = self.journal.traffic
         if isinstance(self._outcome, Halted):
-            await self.journal.traffic.idle_within(self.clock, self.environment.grace)
-        self._end_attempts(Parted())
-        await self.journal.traffic.idle_within(self.clock, self.environment.cleanup)
-        for attempt in list(self.journal.traffic.attempts):
-            attempt.cut()
-        await self.journal.traffic.idle_within(self.clock, _WAKE_UP)
-        self._give_up_on_late()
+            await traffic.landed_within(self.clock, traffic.attempts, self.environment.grace)
+        await self.end_below(self.root)
 
-    def _give_up_on_late(self) -> None:
-        """Close the rows of attempts that never end, uncharged: nothing of theirs counts."""
-        for attempt in self.journal.traffic.attempts:
-            self.let_go(attempt.row, "step_cut")
-
-    def _end_attempts(self, cause: BaseException) -> None:
-        for attempt in list(self.journal.traffic.attempts):
-            attempt.end_with(cause)
+    async def end_below(self, scope: Scope) -> None:
+        """End the steps that were called in this scope and still run; uncharged and bounded."""
+        traffic = self.journal.traffic
+        scope.ended = True
+        running = traffic.below(scope)
+        if running:
+            cleanup = self.environment.cleanup
+            for attempt in await traffic.end(self.clock, running, Parted(), cleanup):
+                self.let_go(attempt.row, "step_cut")
 
     def _unreadable(self, error: Exception) -> Halted:
         return Halted("state_unreadable", failure_of(error), self._command("resume()"))
@@ -267,18 +260,20 @@ class Incarnation:
         if not self._begun:
             await self._over_within(cleanup)
             return
-        await self.journal.traffic.idle_within(self.clock, grace)
-        self._end_attempts(Parted())
+        traffic = self.journal.traffic
+        await traffic.landed_within(self.clock, traffic.attempts, grace)
+        for attempt in list(traffic.attempts):
+            attempt.end_with(Parted())
         if self._watch is not None:
             self._watch.end(Parted())
         await self._over_within(cleanup)
-        for attempt in list(self.journal.traffic.attempts):
+        for attempt in list(traffic.attempts):
             attempt.cut()
         if self._watch is not None:
             self._watch.cut()
-        await self._over_within(_WAKE_UP)
-        if not self._over.done():
-            self._give_up_on_late()
+        await self._over_within(WAKE_UP)
+        for attempt in () if self._over.done() else traffic.attempts:
+            self.let_go(attempt.row, "step_cut")
 
     async def _over_within(self, seconds: float) -> None:
         if self._over is None or self._over.done():

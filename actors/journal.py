@@ -112,9 +112,15 @@ class Journal:
 
     # --- attempts -------------------------------------------------------------------------
 
+    def step(self, row: StepRow, size: int = 0) -> None:
+        """Put a step's row on the ledger; that of a step below a step is wanted again here."""
+        self.ledger.step(row, size)
+        if row.above:
+            self.recollection.put(row)
+
     def let_go(self, row: StepRow, kind: str) -> None:
         """An attempt was ended by others: record that without waiting, and charge nothing."""
-        self.ledger.step(rows.let_go(row, self.clock.now()))
+        self.step(rows.let_go(row, self.clock.now()))
         self.ledger.event(kind, step=row.identity)
         self.ledger.write()
 

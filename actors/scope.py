@@ -159,10 +159,19 @@ class Scope:
         """
         current = CURRENT.get()
         scope = self if current is None or current.life is not self.life else current
-        if scope.ended:
-            raise StaleAttempt(self.life.task_id, scope.identity or "run has ended")
+        scope.check_open()
         self.life.check()
         return scope
+
+    def check_open(self) -> None:
+        """Raise StaleAttempt if the code of this scope has ended."""
+        if self.ended:
+            raise StaleAttempt(self.life.task_id, f"{self.identity or 'run'} has ended")
+
+    @property
+    def outer(self) -> Scope | None:
+        """The scope from which this one was called; None for that of `run`."""
+        return None
 
     def make_call(
         self,

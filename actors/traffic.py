@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ..storage.clock import Clock, Due
@@ -11,7 +12,10 @@ if TYPE_CHECKING:
     from .attempt import Attempt
     from .scope import Scope
 
-__all__ = ["Traffic", "done_within", "resolve"]
+__all__ = ["WAKE_UP", "Traffic", "done_within", "resolve"]
+
+WAKE_UP = 0.1
+"""Seconds that a coroutine that was cut off gets to let go of the task that awaited it."""
 
 
 def resolve(future: asyncio.Future[None]) -> None:
@@ -43,7 +47,7 @@ class Traffic:
         self._leaves = 0
         self._children: dict[Scope, int] = {}
         self._dues: dict[str, Due] = {}
-        self._waiters: list[asyncio.Future[None]] = []
+        self._waiters: list[tuple[set[Attempt], asyncio.Future[None]]] = []
 
     # --- attempts ---------------------------------------------------------------------
 
@@ -52,18 +56,46 @@ class Traffic:
 
     def landed(self, attempt: Attempt) -> None:
         self.attempts.pop(attempt, None)
-        if not self.attempts:
-            waiters, self._waiters = self._waiters, []
-            for waiter in waiters:
+        for awaited, waiter in self._waiters:
+            awaited.discard(attempt)
+            if not awaited:
                 resolve(waiter)
 
-    async def idle_within(self, clock: Clock, seconds: float) -> None:
-        """Return when no attempt is in the air, or after `seconds`."""
-        if not self.attempts:
+    def below(self, scope: Scope) -> list[Attempt]:
+        """Attempts in the air of steps that were called in this scope, or in one within it."""
+        return [attempt for attempt in self.attempts if attempt.is_within(scope)]
+
+    async def landed_within(
+        self, clock: Clock, attempts: Iterable[Attempt], seconds: float
+    ) -> None:
+        """Return when none of these attempts is in the air, or after `seconds`."""
+        awaited = {attempt for attempt in attempts if attempt in self.attempts}
+        if not awaited:
             return
-        waiter = asyncio.get_running_loop().create_future()
-        self._waiters.append(waiter)
-        await done_within(clock, waiter, seconds)
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        entry = (awaited, waiter)
+        self._waiters.append(entry)
+        try:
+            await done_within(clock, waiter, seconds)
+        finally:
+            self._waiters.remove(entry)
+
+    async def end(
+        self, clock: Clock, attempts: Iterable[Attempt], cause: BaseException, cleanup: float
+    ) -> list[Attempt]:
+        """Cancel these attempts, and cut off what has not ended `cleanup` seconds later.
+
+        Returns those that never end: their code awaits something that swallows its cancellation.
+        """
+        ending = list(attempts)
+        for attempt in ending:
+            attempt.end_with(cause)
+        await self.landed_within(clock, ending, cleanup)
+        for attempt in ending:
+            if attempt in self.attempts:
+                attempt.cut()
+        await self.landed_within(clock, ending, WAKE_UP)
+        return [attempt for attempt in ending if attempt in self.attempts]
 
     # --- leaves -----------------------------------------------------------------------
 

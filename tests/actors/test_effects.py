@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from typing import Literal
 
 import pytest
 
 from everstep.actors.actor import Actor
-from everstep.actors.backoff import none
+from everstep.actors.backoff import fixed, none
 from everstep.actors.effects import Done, NotDone
 from everstep.actors.exits import Crashed, Halted, Succeeded
 from everstep.actors.failures import StepFailed
@@ -273,3 +275,46 @@ async def test_the_failure_of_an_effect_is_the_failure_of_the_step() -> None:
         ledger = await driver.create(Fails())
         assert await driver.live(ledger, Fails) == Succeeded()
         assert await driver.result(ledger, Fails) is True
+
+
+@pytest.mark.parametrize("when", ["in the backoff", "in the next attempt"])
+@pytest.mark.parametrize("on_unknown", ["pause", "retry", "fail"])
+async def test_a_receipt_that_comes_late_from_a_thread_is_seen_by_the_next_attempt(
+    when: str, on_unknown: Literal["pause", "retry", "fail"]
+) -> None:
+    began, go = threading.Event(), threading.Event()
+    second = asyncio.Event()
+
+    def charge() -> str:
+        CALLS.append("charge")
+        began.set()
+        go.wait(10)
+        return "paid"
+
+    class Late(Actor, name="effects.late"):
+        @step(retry=Retry(max_attempts=2, backoff=fixed(100), jitter="none"), timeout=5)
+        async def pay(self) -> str:
+            if self.ctx.attempt == 2:
+                second.set()
+            return await self.ctx.once("pay", charge, on_unknown=on_unknown)
+
+    async with driving() as driver:
+        ledger = await driver.create(Late())
+        life = asyncio.create_task(driver.live(ledger, Late))
+        await asyncio.to_thread(began.wait, 10)
+        driver.clock.advance(5)
+        while ledger.progress.due_at is None:
+            await asyncio.sleep(0)
+        running = dict(driver.environment.effects_running)
+        assert len(running) == 1
+        if when == "in the backoff":
+            go.set()
+            await asyncio.wait(running.values())
+        while not second.is_set():
+            driver.clock.advance_to_next()
+            await asyncio.sleep(0)
+        go.set()
+        assert await life == Succeeded()
+        assert await driver.result(ledger, Late) == "paid"
+        assert CALLS == ["charge"]
+        assert not driver.environment.effects_running
