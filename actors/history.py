@@ -68,9 +68,10 @@ def lifted(loaded: Loaded, schema: Schema) -> Loaded:
     An upcast knows whole states only. So the state after each old row is put together in its old
     form and lifted, and what that differs by from the one before is what the row changed.
     """
-    writes = _writes(loaded)
-    if all(row.version == schema.version for row in (loaded.base, *(row for _, row in writes))):
+    rows = (loaded.base, *loaded.steps, *loaded.runs)
+    if all(row.version == schema.version for row in rows):
         return loaded
+    writes = _writes(loaded)
     state, version = split(loaded.base.state), loaded.base.version
     before = schema.lift(state, version)
     base = loaded.base._replace(state=join(before), version=schema.version)

@@ -88,6 +88,8 @@ class Changes:
 
     def encoded(self) -> tuple[bytes | None, bytes | None, int]:
         """(changed fields, appended items, size of both) as JSON; None where there are none."""
+        if not self:
+            return None, None, 0
         changed, appended = self.parts()
         fields = join(changed) if changed else None
         appends = join_items(appended) if appended else None
