@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from ..storage.records import Loaded, RunRow, StepRow
+from ..storage.records import Loaded, RunRow, SnapshotRow, StepRow
 from .actor import Actor
 from .schema import Schema, join, split, split_items
 from .state import open_view, place
@@ -68,7 +68,7 @@ def lifted(loaded: Loaded, schema: Schema) -> Loaded:
     An upcast knows whole states only. So the state after each old row is put together in its old
     form and lifted, and what that differs by from the one before is what the row changed.
     """
-    rows = (loaded.base, *loaded.steps, *loaded.runs)
+    rows: list[SnapshotRow | StepRow | RunRow] = [loaded.base, *loaded.steps, *loaded.runs]
     if all(row.version == schema.version for row in rows):
         return loaded
     writes = _writes(loaded)
