@@ -36,12 +36,13 @@ class Parked(Actor, name="bench.parked"):
 
 _parked_last = asyncio.Event()
 """Set when the task that was started last is in its step."""
+_never = asyncio.Event()
 
 
 async def _parking(number: int) -> None:
     if number == 0:
         _parked_last.set()
-    await asyncio.Event().wait()
+    await _never.wait()
 
 
 def _resident() -> int:
