@@ -69,10 +69,13 @@ class Attempt(Scope):
         token = CURRENT.set(self)
         try:
             self.leash = Leash(self._coroutine())
+            if self.task is not None:
+                self.leash.listen(self.task)
             self.life.journal.traffic.took_off(self)
             self._arm()
             return await self.leash
         except Severed:
+            self.cut_off()
             if self.leash is not None:
                 self.life.environment.severed.append(self.leash.inner)
             raise

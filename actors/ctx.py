@@ -12,7 +12,7 @@ from uuid import UUID
 from . import rows
 from .definition import function_step
 from .effects import Done, NotDone, NotDoneRule
-from .errors import BadCall
+from .errors import BadCall, checked_text
 from .identity import stable_id
 from .never_sent import never_sent
 from .once import perform_once
@@ -144,6 +144,8 @@ class Ctx:
         A plain function runs in a thread. `name` is the function's own unless given; calls that
         may come in any order need a `key`.
         """
+        if name is not None:
+            _named("name", name)
         return self._scope.present().perform(function_step(fn, name), args, {}, key)
 
     def heartbeat(self) -> None:
@@ -225,7 +227,7 @@ class Ctx:
 def _named(what: str, value: object) -> str:
     if not isinstance(value, str) or not value or len(value) > 200:
         raise BadCall(what, value, "must be a text of 1 to 200 characters", f'{what}="mail"')
-    return value
+    return checked_text(what, value)
 
 
 def _emit() -> None: ...

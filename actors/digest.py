@@ -50,7 +50,7 @@ def exact_digest(values: Mapping[str, Any]) -> str:
 def _preview(texts: Mapping[str, str], limit: int) -> str:
     share = max(20, limit // len(texts))
     shown = ", ".join(f"{name}={_shorten(text, share)}" for name, text in texts.items())
-    return _shorten(shown, limit)
+    return _shorten(shown, limit).encode("utf-8", "replace").decode()
 
 
 def _shorten(text: str, limit: int) -> str:

@@ -24,6 +24,7 @@ __all__ = [
     "StepTimeout",
     "UnaskedCancellation",
     "UnknownActor",
+    "checked_text",
 ]
 
 
@@ -49,6 +50,18 @@ class BadCall(EverstepError, ValueError):
         self.why = why
         self.instead = instead
         super().__init__(f"{what}={self.value}: {why}; write {instead}")
+
+
+def checked_text(what: str, value: str) -> str:
+    """The text, if it can be stored. Raises BadCall for one with half a character in it."""
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            why = "has a lone surrogate, as odd file names do, and cannot be written as UTF-8"
+            instead = f"{what}=name.encode('utf-8', 'replace').decode()"
+            raise BadCall(what, value, why, instead) from None
+    return value
 
 
 class NoRuntime(EverstepError):

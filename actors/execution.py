@@ -19,7 +19,7 @@ from .leash import Severed
 from .retry import Retry, any_matches, delay, verdict
 from .scope import Call
 from .state import adopt
-from .verdicts import How, how_ended, was_asked
+from .verdicts import Ended, How, how_ended
 
 if TYPE_CHECKING:
     from .incarnation import Incarnation
@@ -51,6 +51,8 @@ async def perform(life: Incarnation, call: Call, *, ends_plan: bool = False) -> 
     finally:
         traffic.backed_off(call.identity)
         traffic.leaves(call.scope, at_root)
+        if life.goes_on:
+            life.journal.no_longer_due()
         call.scope.has_landed(call)
 
 
@@ -62,9 +64,8 @@ def _replayed(life: Incarnation, call: Call, row: StepRow) -> Any:
     call.scope.show(row)
     if row.output is None:
         return None
-    return life.decode(
-        call.definition.of(life.actor).output, row.output, f"the output of step {row.identity}"
-    )
+    codec = call.definition.of(life.actor).output
+    return life.decode(call.scope, codec, row.output, f"the output of step {row.identity}")
 
 
 async def _live(life: Incarnation, call: Call, row: StepRow | None, ends_plan: bool) -> Any:
@@ -134,14 +135,14 @@ async def _begin(life: Incarnation, call: Call, row: StepRow, retry: Retry) -> S
 
 async def _back_off(life: Incarnation, call: Call, due: Due) -> None:
     """Wait for what is left of a stored delay; the row says so while nothing else runs."""
+    left = left_of(life.clock, due)
+    if left <= 0:
+        life.journal.traffic.backed_off(call.identity)
+        return
     life.journal.backs_off(call.identity, due)
     life.ledger.write()
-    try:
-        left = left_of(life.clock, due)
-        if left > 0:
-            await life.clock.sleep(left)
-    finally:
-        life.journal.traffic.backed_off(call.identity)
+    await life.clock.sleep(left)
+    life.journal.traffic.backed_off(call.identity)
 
 
 def _finish(
@@ -150,6 +151,8 @@ def _finish(
     """Turn a returned value into the checkpoint: (the value by its type, whether to wait)."""
     life.check_fenced()
     call.scope.check_open()
+    if attempt.halted:
+        raise Ended("a step that halted the task has no output")
     identity, ledger = row.identity, life.ledger
     where = f"the output of step {identity}"
     codec = call.definition.of(life.actor).output
@@ -181,14 +184,15 @@ async def _ended(
     retry: Retry,
 ) -> StepRow:
     """What follows an attempt that did not succeed: the row for the next one, or an exception."""
-    asked = was_asked(error, attempt.leash, attempt.task)
-    closed = attempt.leash is not None and attempt.leash.is_closed
+    leash = attempt.leash
+    asked = leash is not None and leash.was_asked(error)
+    closed = leash is not None and leash.is_closed
     how = how_ended(error, attempt.cause, asked, closed)
     attempt.end()
     if life.fenced is not None or life.ledger.refusal is not None:
         raise error
-    if call.scope.ended:
-        how = How.CUT  # the step above has ended without it
+    if call.scope.ended or attempt.halted:
+        how = How.CUT  # the step above has ended without it, or the task goes on in no way
     if how in (How.LEAVING, How.LEFT, How.CUT):
         life.let_go(row, "step_cut" if how is How.CUT else "step_cancelled")
     if attempt.calls and how is not How.LEAVING:

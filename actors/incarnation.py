@@ -81,6 +81,11 @@ class Incarnation:
         return self.environment.clock
 
     @property
+    def goes_on(self) -> bool:
+        """Whether it is still ours to write, and nobody has asked for its end."""
+        return self.fenced is None and not self._draining
+
+    @property
     def steps_running(self) -> tuple[str, ...]:
         """Identities of the steps that execute just now."""
         if not self._begun:
@@ -157,6 +162,7 @@ class Incarnation:
             watch.settle()
             CURRENT.reset(token)
         if isinstance(error, Severed):
+            self.root.cut_off()
             self.environment.severed.append(code)
         if watch.cause is not None and self._outcome is None:
             self._outcome = Released(isinstance(error, Severed), self.steps_running)
@@ -282,8 +288,14 @@ class Incarnation:
         self._over.add_done_callback(lambda _: resolve(waiter))
         await done_within(self.clock, waiter, seconds)
 
-    def halt(self, reason: str, error: EverstepError, action: str) -> Ended:
-        """The task cannot go on without a person: begin nothing new, and end as `Halted`."""
+    def halt(self, scope: Scope, reason: str, error: EverstepError, action: str) -> Ended:
+        """The task cannot go on without a person: begin nothing new, and end as `Halted`.
+
+        Whatever the attempts make of it that are in the way, they are cut and not charged.
+        """
+        outer: Scope | None = scope
+        while outer is not None:
+            outer.halted, outer = True, outer.outer
         if self._outcome is None:
             self._outcome = Halted(reason, failure_of(error), self._command(action))
             self._draining = True
@@ -327,16 +339,16 @@ class Incarnation:
         error = ReplayMismatch(
             row.identity, row.preview, call.preview, call.definition.key_example()
         )
-        self.halt("replay_mismatch", error, "resume()")
+        self.halt(call.scope, "replay_mismatch", error, "resume()")
         raise error
 
-    def decode(self, codec: ValueCodec, data: bytes, where: str) -> Any:
+    def decode(self, scope: Scope, codec: ValueCodec, data: bytes, where: str) -> Any:
         """A recorded value; halts the task where it cannot be read any more."""
         try:
             return codec.decode(data)
         except ValueError as error:
             unreadable = StateUnreadable(self.ledger.row.actor, where, str(error))
-            raise self.halt("state_unreadable", unreadable, "resume()") from error
+            raise self.halt(scope, "state_unreadable", unreadable, "resume()") from error
 
     # --- the state ----------------------------------------------------------------------
 

@@ -140,6 +140,15 @@ class Journal:
         if only is not None and only.at != self.ledger.progress.due_at:
             self.ledger.due(only)
 
+    def no_longer_due(self) -> None:
+        """A step has ended, perhaps in its backoff: the row must not tell of that any more."""
+        if self.ledger.progress.due_at is None or self.finished or self.ledger.refusal is not None:
+            return
+        only = self.traffic.only_waits()
+        if only is None or only.at != self.ledger.progress.due_at:
+            self.ledger.due(only)
+            self.ledger.write()
+
     def note_unsure(self, name: str) -> None:
         """Warn once: unkeyed calls of a step come from more than one asyncio task."""
         if name not in self._unsure:

@@ -23,13 +23,14 @@ class RunningCall:
     So a repeat, in a later attempt or life, can wait for it instead of calling again.
     """
 
-    __slots__ = ("_environment", "_future", "_is_late", "_row", "_task_id")
+    __slots__ = ("_caller", "_environment", "_future", "_is_late", "_row", "_task_id")
 
     def __init__(self, environment: Environment, task_id: str, row: EffectRow) -> None:
         self._environment = environment
         self._task_id = task_id
         self._row = row
         self._is_late = False
+        self._caller = asyncio.current_task()
         self._future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         environment.effects_running[row.operation] = self._future
 
@@ -37,6 +38,11 @@ class RunningCall:
         """Its caller is done with it; over, unless the call itself goes on."""
         if not self._is_late:
             self._over()
+
+    def cut_off(self) -> None:
+        """The code that awaits the call is never resumed; over, unless another task made it."""
+        if self._caller is asyncio.current_task():
+            self.leave()
 
     def expect_late(self, call: asyncio.Future[Any], encode: Callable[[Any], bytes]) -> None:
         """The caller goes away, and the function goes on in its thread."""

@@ -27,15 +27,23 @@ class Leash(Coroutine[Any, Any, T_co]):
     is collected.
     """
 
-    __slots__ = ("inner", "is_closed", "is_cut", "thrown")
+    __slots__ = ("_asked", "_steady", "_task", "inner", "is_closed", "is_cut", "ours")
 
     def __init__(self, inner: Coroutine[Any, Any, T_co]) -> None:
         self.inner = inner
         self.is_cut = False
         self.is_closed = False
         """It was closed from outside, as an abandoned coroutine is."""
-        self.thrown: BaseException | None = None
-        """What was thrown into the coroutine last, from outside."""
+        self.ours = 0
+        """Cancellations that the runtime asked for, of those that the task counts."""
+        self._task: asyncio.Task[Any] | None = None
+        self._steady = 0
+        self._asked: list[BaseException] = []
+
+    def listen(self, task: asyncio.Task[Any]) -> None:
+        """Tell from now on which cancellations of `task`, which awaits this, others asked for."""
+        self._task = task
+        self._steady = task.cancelling()
 
     def cut(self) -> None:
         self.is_cut = True
@@ -43,6 +51,8 @@ class Leash(Coroutine[Any, Any, T_co]):
     def send(self, value: Any, /) -> Any:
         if self.is_cut:
             raise Severed
+        if self._task is not None:
+            self._steady = self._task.cancelling() - self.ours
         return self.inner.send(value)
 
     def throw(
@@ -55,18 +65,25 @@ class Leash(Coroutine[Any, Any, T_co]):
         if self.is_cut:
             raise Severed
         error = value if isinstance(value, BaseException) else kind
-        if isinstance(error, BaseException):
-            self.thrown = error
+        if isinstance(error, asyncio.CancelledError) and self._task is not None:
+            requests = self._task.cancelling() - self.ours
+            if requests > self._steady:
+                self._asked.append(error)
+            self._steady = requests
         return self.inner.throw(error)
 
-    def was_thrown(self, error: BaseException) -> bool:
-        """Whether an exception that came out had been thrown in, itself or what it stems from."""
-        while error is not self.thrown:
-            before = error.__cause__ or error.__context__
-            if before is None:
-                return False
-            error = before
-        return True
+    def was_asked(self, error: BaseException | None) -> bool:
+        """Whether what came out is a cancellation that somebody else than the runtime asked for.
+
+        The task's count of requests alone does not tell: a TaskGroup of Python before 3.13 leaves
+        one behind. So a cancellation counts if it was thrown in from outside and the count had
+        risen since the code was resumed last.
+        """
+        if not isinstance(error, asyncio.CancelledError):
+            return False
+        while error is not None and error not in self._asked:
+            error = error.__cause__ or error.__context__
+        return error is not None
 
     def close(self) -> None:
         self.is_closed = True
@@ -135,6 +152,7 @@ class Watch:
 
     def _cancel(self) -> None:
         self._cancels += 1
+        self._leash.ours += 1
         self._task.cancel()
 
     def _disarm(self) -> None:

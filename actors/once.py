@@ -76,6 +76,17 @@ async def perform_once(
     scope.effect_keys.add(key)
     scope.calls += 1
     once = _Once(scope, key, operation, function_step(fn), args, probe, on_unknown, not_done)
+    if scope.identity:
+        return await _perform(once)
+    traffic = scope.life.journal.traffic
+    traffic.enters(scope, is_root=True)
+    try:
+        return await _perform(once)
+    finally:
+        traffic.leaves(scope, is_root=True)
+
+
+async def _perform(once: _Once) -> Any:
     row = await _present_row(once)
     if row is None or row.state is EffectState.NOT_DONE:
         return await _do(once)
@@ -105,7 +116,7 @@ async def _present_row(once: _Once) -> EffectRow | None:
 
 def _value_of(once: _Once, row: EffectRow) -> Any:
     where = f"the receipt of the effect {once.key}"
-    return once.scope.life.decode(once.codec, row.value or b"null", where)
+    return once.scope.life.decode(once.scope, once.codec, row.value or b"null", where)
 
 
 def _cause_of(row: EffectRow) -> Failure | None:
@@ -118,10 +129,12 @@ async def _do(once: _Once) -> Any:
     if not once.scope.identity:
         await life.gate()
         life.journal.enter_live(life.root.view)
+        life.ledger.due(None)  # beside this, no step only backs off
     row = _record(once, EffectState.INTENT)
     await life.ledger.durable()
     life.check_fenced()
     running = RunningCall(life.environment, life.task_id, row)
+    once.scope.running_calls.append(running)
     try:
         try:
             value = await _call(once, running)
@@ -129,6 +142,7 @@ async def _do(once: _Once) -> Any:
             return await _raised(once, row, error)
         return await _received(once, row, value)
     finally:
+        once.scope.running_calls.remove(running)
         running.leave()
 
 
@@ -211,7 +225,8 @@ def _undecided(once: _Once, cause: Failure | None) -> BaseException:
     unknown = EffectUnknown(once.key, once.where, once.operation, why)
     if once.on_unknown == "fail":
         return unknown
-    return life.halt("effect_unknown", unknown, f"settle({once.key!r}, Done(value) or NotDone())")
+    action = f"settle({once.key!r}, Done(value) or NotDone())"
+    return life.halt(once.scope, "effect_unknown", unknown, action)
 
 
 def _record(

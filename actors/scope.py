@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..storage.errors import StaleAttempt
 from ..storage.records import StepRow
 from .ctx import Ctx
-from .errors import AmbiguousStep
+from .errors import AmbiguousStep, checked_text
 from .identity import identity_of
 from .schema import split, split_items
 from .state import frame_of, place
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .actor import Actor
     from .definition import StepDefinition
     from .incarnation import Incarnation
+    from .late import RunningCall
     from .schema import Frame
 
 __all__ = ["CURRENT", "Call", "Scope"]
@@ -64,7 +65,7 @@ class Call:
         self.definition = definition
         self.args = args
         self.kwargs = kwargs
-        self.key = key
+        self.key = checked_text("key", key)
         self.occurrence = occurrence
         self.identity = identity_of(scope.prefix, definition.name, key, occurrence)
         self.digest, self.preview = definition.digest_of(args, kwargs)
@@ -84,10 +85,12 @@ class Scope:
         "effect_keys",
         "ended",
         "failures",
+        "halted",
         "identity",
         "life",
         "nested",
         "prefix",
+        "running_calls",
         "view",
     )
 
@@ -99,6 +102,8 @@ class Scope:
         """Identity of the step whose attempt this is; empty for `run`."""
         self.prefix = prefix
         self.ended = False
+        self.halted = False
+        """A call made in it, or below it, halted the task."""
         self.calls = 0
         """How many steps and verbs were called so far."""
         self.failures: dict[str, int] = {}
@@ -106,6 +111,8 @@ class Scope:
         self.nested: set[str] = set()
         """Identities of finished steps called here, when this is an attempt."""
         self.effect_keys: set[str] = set()
+        self.running_calls: list[RunningCall] = []
+        """Calls of effects that are under way in it."""
         self._counts: dict[tuple[str, str], int] = {}
         self._placed: dict[str, int] = {}
         self._callers: dict[str, weakref.ref[asyncio.Task[Any]] | None] = {}
@@ -162,6 +169,11 @@ class Scope:
         scope.check_open()
         self.life.check()
         return scope
+
+    def cut_off(self) -> None:
+        """Its code is never resumed again: neither are the calls of effects that it awaited."""
+        for call in self.running_calls:
+            call.cut_off()
 
     def check_open(self) -> None:
         """Raise StaleAttempt if the code of this scope has ended."""

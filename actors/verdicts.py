@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from enum import Enum, auto
-from typing import Any
 
 from .errors import (
     AmbiguousStep,
@@ -22,7 +20,6 @@ from .errors import (
     StepTimeout,
 )
 from .failures import found_in
-from .leash import Leash
 
 __all__ = [
     "Ended",
@@ -31,7 +28,6 @@ __all__ = [
     "how_ended",
     "leaves_for_good",
     "never_retried",
-    "was_asked",
 ]
 
 _NEVER_RETRIED = (
@@ -102,16 +98,3 @@ def leaves_for_good(error: BaseException) -> bool:
     It is an error that is never retried, or carries the failure of a step that failed with one.
     """
     return never_retried(error) or any(failed.failure.final for failed in found_in(error))
-
-
-def was_asked(
-    error: BaseException, leash: Leash[Any] | None, task: asyncio.Task[Any] | None
-) -> bool:
-    """Whether an exception that left user code is a cancellation that somebody asked for.
-
-    The count of requests alone does not tell: a TaskGroup of Python before 3.13 leaves one behind.
-    So it must also be what was thrown into the code from outside.
-    """
-    if not isinstance(error, asyncio.CancelledError) or task is None or leash is None:
-        return False
-    return task.cancelling() > 0 and leash.was_thrown(error)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from .actors.actor import Actor
-from .actors.errors import BadCall
+from .actors.errors import BadCall, checked_text
 from .ids import check_name
 from .storage.sqlite import Durability
 from .supervisor.pool_spec import Pool
@@ -19,8 +19,12 @@ __all__ = [
     "path_of",
     "pool_of",
     "priority_of",
+    "said_of",
     "seconds_of",
 ]
+
+
+_LONGEST_SAYING = 2000
 
 
 def path_of(value: object) -> str:
@@ -65,6 +69,16 @@ def _is_iterable(value: object) -> bool:
 
 def _is_actor(value: object) -> bool:
     return isinstance(value, type) and issubclass(value, Actor)
+
+
+def said_of(what: str, value: object) -> str | None:
+    """What an operator says of an action: a text that can be stored, or nothing."""
+    if value is None:
+        return None
+    if not isinstance(value, str) or len(value) > _LONGEST_SAYING:
+        why = f"is no text of at most {_LONGEST_SAYING} characters"
+        raise BadCall(what, value, why, f'{what}="ops@example.org"')
+    return checked_text(what, value)
 
 
 def seconds_of(name: str, value: object) -> float:

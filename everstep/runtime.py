@@ -131,10 +131,15 @@ class Runtime:
         if self._session is not None:
             raise RuntimeClosed(self.path, "it is entered already; make a second Runtime")
         await self._store.open()
-        self._failure, self._interrupted = None, False
-        self._owner = asyncio.current_task()
-        self._session = self._opened()
-        self._session.pool.start()
+        try:
+            self._failure, self._interrupted = None, False
+            self._owner = asyncio.current_task()
+            session = self._opened()
+            session.pool.start()
+        except BaseException:
+            await self._store.close()
+            raise
+        self._session = session
         return self
 
     def _opened(self) -> Session:

@@ -15,7 +15,7 @@ from .following import Commits
 from .storage.clock import Clock
 from .storage.errors import TaskNotFound
 from .storage.interface import Store
-from .storage.records import TaskRow
+from .storage.records import Status, TaskRow
 from .supervisor.catalogue import Catalogue
 from .supervisor.pool import RunningPool
 
@@ -62,9 +62,12 @@ class Session:
     def running(self, key: int) -> TaskRow | None:
         """The row, as committed, of a task that runs here; None for any other: read that."""
         life = self.pool.life(key)
-        if life is None or life.ledger.committed is None:
+        committed = None if life is None else life.ledger.committed
+        if life is None or committed is None:
             return None
-        return life.ledger.row._replace(progress=life.ledger.committed)
+        if committed.status not in (Status.RUNNING, Status.SUCCEEDED):
+            return None  # it was ended here, and may have been let go on since
+        return life.ledger.row._replace(progress=committed)
 
     def class_of(self, row: TaskRow) -> type[Actor]:
         """The class that a stored task needs. Raises UnknownActor."""

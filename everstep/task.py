@@ -10,6 +10,7 @@ from .actors.actor import Actor, is_flow
 from .actors.effects import Done, NotDone
 from .actors.errors import StateUnreadable
 from .actors.history import present
+from .checking import said_of
 from .errors import TaskCancelled
 from .event_stream import EventStream
 from .reading import (
@@ -168,6 +169,7 @@ class Task(Generic[R_co]):
         A task that was paused for it goes on. `step` is needed where several steps use `key`.
         Raises BadCall where there is no such effect, or none that is unknown.
         """
+        by, why = said_of("by", by), said_of("why", why)
         await operations.settle(self._session(), self.id, key, outcome, step=step, by=by, why=why)
 
     async def resume(self, *, by: str | None = None, why: str | None = None) -> bool:
@@ -175,8 +177,10 @@ class Task(Generic[R_co]):
 
         False where it was not stopped. Raises BadCall where it has succeeded.
         """
+        by, why = said_of("by", by), said_of("why", why)
         return await operations.resume(self._session(), self.id, by, why)
 
     async def cancel(self, *, by: str | None = None, why: str | None = None) -> bool:
         """End the task: first durably, then what runs of it is cut. False where it had ended."""
+        by, why = said_of("by", by), said_of("why", why)
         return await operations.cancel(self._session(), self.id, by, why)

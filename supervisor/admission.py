@@ -121,6 +121,8 @@ class Admission:
                 self._arm(left)
             else:
                 self._queued = self._suspects = True
+        elif progress.status is not Status.SUCCEEDED:
+            self._queued = self._suspects = True  # it may have been let go on meanwhile
         if self._queued or (self._suspects and not self._lineup.busy):
             self._woken.set()
 
@@ -150,7 +152,7 @@ class Admission:
 
     async def _round(self) -> None:
         if self._store.trouble is not None:
-            return  # the end of the alarm wakes us
+            await self._store.ready()  # raises when the store has given up
         if self._recover:
             self._recover = False
             await self._recovery.run()
@@ -191,11 +193,13 @@ class Admission:
 
     async def _admit_queued(self) -> None:
         passed: set[int] = set()
+        held = 0
         while self.room > 0 and not self._lineup.exclusive:
             self._queued = False
             known = self._catalogue.known()  # anew: a class may have been told of meanwhile
-            asked = min(self.room, _AT_ONCE)
+            asked = min(self.room, _AT_ONCE) + held
             rows = await self._claimable(known, asked)
+            before, held = held, sum(row.key in self._lives for row in rows)
             now = self._clock.now()
             fresh = [row for row in rows if row.key not in self._lives and row.key not in passed]
             passed.update(row.key for row in fresh)
@@ -203,7 +207,7 @@ class Admission:
             if len(rows) < asked and not self._queued:
                 return
             self._queued = True
-            if not fresh:
+            if not fresh and held <= before:
                 return
 
     async def _claimable(self, known: dict[str, type[Actor]], limit: int) -> list[TaskRow]:
@@ -272,8 +276,7 @@ class Admission:
         self.queued()
 
     def _alarm(self, alarm: object) -> None:
-        if alarm is None:
-            self.queued()
+        self.queued()
 
     async def _report_ambiguous(self) -> None:
         """Say once of each name that means two classes that a stored task waits for one of them."""

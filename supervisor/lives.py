@@ -161,10 +161,29 @@ class Lives:
         try:
             if self._put(life, ended):
                 await life.ledger.durable()
+            if isinstance(ended, Fenced) and isinstance(ended.refusal, Refused):
+                await self._reclaim(life, ended.refusal)
         except Refused as refused:
             _LOG.debug("an end was recorded by somebody else: %s", refused)
         except (StoreFailed, StoreClosed) as failure:
             self._on_failure(failure)
+
+    async def _reclaim(self, life: Life, refusal: Refused) -> None:
+        """Record the end of a life whose own write was refused although the task is still ours.
+
+        Trying again would be refused again: it is given up, and an operator may resume it.
+        """
+        row = await self._environment.store.task(life.task_id)
+        lost = row is None or row.progress.status is not Status.RUNNING
+        if row is None or lost or row.progress.epoch != self._environment.store.epoch:
+            return
+        if row.progress.incarnation != life.ledger.progress.incarnation:
+            return
+        _LOG.error("a write of the task %s was refused: %s", life.task_id, refusal)
+        ledger = Ledger(self._environment, row)
+        crashed = Crashed(failure_of(refusal, final=True), never_retried=True)
+        apply(ledger, self._after_crash(row.progress, crashed))
+        await ledger.durable()
 
     def _put(self, life: Life, ended: Exit) -> bool:
         """Put what follows from an end on the ledger; whether there is anything."""
@@ -210,9 +229,10 @@ class Lives:
         if life.ended is not None or life.ledger.status is not Status.RUNNING:
             await all_done(self._environment.clock, [life.over], _RECORDING)
             return False
+        decision = decide(life.ledger.progress)
         if life.incarnation is not None:
             life.incarnation.fence()
-        apply(life.ledger, decide(life.ledger.progress))
+        apply(life.ledger, decision)
         life.ledger.write()
         committed = self._own(life.ledger.durable())
         self._own(self._cut(life, committed)).set_name(f"everstep cut {life.task_id}")
