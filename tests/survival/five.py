@@ -88,6 +88,14 @@ class FiveFlow(Five):
         receipts = [await self.deliver_one(what) for what in ("one", "two", "three", "four")]
         return [*receipts, await self.deliver_one("five")]
 
+    @step(key="what")
+    async def deliver_one(self, what: str) -> str:
+        return await self.act(what)
+
+
+class OneOfMany(FiveFlow):
+    """Dies with its neighbours much more often than it can be to blame."""
+
     @step(key="what", retry=Retry(1000, backoff=none()))
     async def deliver_one(self, what: str) -> str:
         return await self.act(what)
@@ -119,7 +127,7 @@ async def many(life: Life, count: int) -> list[Any]:
     """A crowd of such tasks at once, their effects decided by a probe."""
     async with living(life, restart=Restart(3, max_deaths=1000)) as runtime:
         tasks = [
-            await runtime.start(FiveFlow(decides="probe", whose=f"{n} "), id=f"task-{n}")
+            await runtime.start(OneOfMany(decides="probe", whose=f"{n} "), id=f"task-{n}")
             for n in range(count)
         ]
         return [await task.result() for task in tasks]

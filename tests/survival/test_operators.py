@@ -50,7 +50,10 @@ async def test_an_action_whose_caller_is_cancelled_at_any_await_is_whole_or_has_
     for turns in range(25):
         clock = ManualClock()
         store = MemoryStore(clock=clock)
-        async with Runtime(":memory:", store=store, clock=clock, grace=0) as runtime:
+        async with (
+            asyncio.timeout(20),
+            Runtime(":memory:", store=store, clock=clock, grace=0) as runtime,
+        ):
             task = await runtime.start(Endless(), id="task")
             acting = asyncio.create_task(action(task))
             for _ in range(turns):
