@@ -160,7 +160,14 @@ class Attempt(Scope):
         if self.task is None or self.leash is None:
             return None
         environment = self.life.environment
-        self.watch = Watch(environment.clock, self.task, self.leash, environment.cleanup)
+        store = environment.store
+        self.watch = Watch(
+            environment.clock,
+            self.task,
+            self.leash,
+            environment.cleanup,
+            held=lambda: store.trouble is not None,
+        )
         return self.watch
 
     def _disarm(self, token: Token[Scope | None]) -> None:

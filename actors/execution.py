@@ -255,7 +255,11 @@ async def _used_up(life: Incarnation, call: Call, row: StepRow, failure: Failure
     data = {"attempt": row.attempts, "error": str(failure), "final": True}
     ledger.event("step_failed", step=row.identity, data=data)
     life.remember(call, row)
-    await ledger.durable()
+    try:
+        await ledger.durable()
+    except asyncio.CancelledError:
+        life.take_back(row)
+        raise
     return _step_failed(call, row, failure)
 
 

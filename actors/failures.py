@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from ..storage.errors import EverstepError
 from .retry import members
 
-__all__ = ["Failure", "StepFailed", "failure_of", "found_in", "read_failure"]
+__all__ = ["Failure", "StepFailed", "failure_of", "found_in", "origins", "read_failure"]
 
 _TRACEBACK_LIMIT = 8_000
 _MESSAGE_LIMIT = 2_000
@@ -108,6 +108,11 @@ class StepFailed(EverstepError):
 
 def found_in(error: BaseException) -> Iterator[StepFailed]:
     """Every StepFailed in an exception: itself, its causes, its contexts, members of groups."""
+    return (one for one in origins(error) if isinstance(one, StepFailed))
+
+
+def origins(error: BaseException) -> Iterator[BaseException]:
+    """An exception and all it stems from: causes, contexts, members of groups; each once."""
     seen: set[int] = set()
     stack: list[BaseException | None] = [error]
     while stack:
@@ -115,6 +120,5 @@ def found_in(error: BaseException) -> Iterator[StepFailed]:
         if one is None or id(one) in seen:
             continue
         seen.add(id(one))
-        if isinstance(one, StepFailed):
-            yield one
+        yield one
         stack.extend((*members(one), one.__cause__, one.__context__))

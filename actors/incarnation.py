@@ -11,28 +11,27 @@ import logging
 from collections.abc import Coroutine
 from typing import Any
 
-from ..storage.clock import Clock, Timer
-from ..storage.errors import EverstepError, StaleIncarnation
+from ..storage.clock import Timer
+from ..storage.errors import EverstepError
 from ..storage.records import Loaded, StepReset, StepRow
 from .actor import Actor, is_flow
-from .attempt import Attempt
 from .ctx import Again
 from .environment import Environment
-from .errors import LogItemChanged, ReplayMismatch, StateUnreadable, UnaskedCancellation
+from .errors import ReplayMismatch, StateUnreadable, UnaskedCancellation
 from .execution import perform
 from .exits import Crashed, Exit, Fenced, Halted, Released, Succeeded
 from .failures import failure_of, found_in
 from .history import chapter_view, lifted, present_view
 from .identity import chapter_prefix
 from .journal import Journal
+from .keeping import Keeping
 from .leash import Leash, Severed, Watch
 from .ledger import Ledger
 from .plan import run_plan
 from .result import result_codec, run_of
 from .schema import Schema
 from .scope import CURRENT, Call, Scope
-from .state import changed_items, collect, rebase
-from .traffic import WAKE_UP, done_within, resolve
+from .traffic import WAKE_UP, resolve, settled_within
 from .values import ValueCodec
 from .verdicts import Ended, Parted, leaves_for_good
 
@@ -41,7 +40,7 @@ __all__ = ["Incarnation"]
 _LOG = logging.getLogger("everstep")
 
 
-class Incarnation:
+class Incarnation(Keeping):
     """One life of one task. `live()` is called once."""
 
     def __init__(
@@ -53,17 +52,13 @@ class Incarnation:
         reset_after: float,
         loaded: Loaded | None = None,
     ) -> None:
-        self.environment = environment
-        self.ledger = ledger
+        super().__init__(environment, ledger)
         self.actor = actor
         self.schema = Schema.of(actor)
-        self.limits = environment.limits
-        self.fenced: EverstepError | None = None
-        self.checkpoints = 0
-        """How many checkpoints this life has reached."""
         self._reset_after = reset_after
+        self._born = environment.clock.monotonic()
         self._loaded = loaded
-        self._draining = False
+        self._cutting = False
         self._begun = False
         self._outcome: Exit | None = None
         self._watch: Watch | None = None
@@ -71,19 +66,6 @@ class Incarnation:
         self._reset: Timer | None = None
 
     # --- facts ------------------------------------------------------------------------
-
-    @property
-    def task_id(self) -> str:
-        return self.ledger.row.id
-
-    @property
-    def clock(self) -> Clock:
-        return self.environment.clock
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether it is still ours to write, and nobody has asked for its end."""
-        return self.fenced is None and not self._draining
 
     @property
     def steps_running(self) -> tuple[str, ...]:
@@ -123,7 +105,7 @@ class Incarnation:
             self._begin(loaded)
         except Exception as error:  # noqa: BLE001  (validators and model_post_init of users)
             return self._unreadable(error)
-        if self._draining:
+        if self.draining:
             return Released()
         if self.ledger.progress.deaths or self.ledger.progress.brushes:
             self._reset = self.clock.call_later(self._reset_after, self._outlived)
@@ -140,7 +122,9 @@ class Incarnation:
         self.root = Scope(self, "", chapter_prefix(progress.chapter))
         view = chapter_view if is_flow(self.actor) else present_view
         self.root.view = view(loaded, self.actor, self.root, self.limits, family)
-        self.journal = Journal(self.ledger, self.schema.version, loaded, self._reset_after)
+        self.journal = Journal(
+            self.ledger, self.schema.version, loaded, self._born, self._reset_after
+        )
         self._begun = True
         self.effects = {row.operation: row for row in loaded.effects}
 
@@ -248,11 +232,6 @@ class Incarnation:
 
     # --- ended from outside -----------------------------------------------------------
 
-    def fence(self) -> None:
-        """From now on nothing of this life reaches the ledger, and every call in it raises."""
-        if self.fenced is None:
-            self.fenced = StaleIncarnation(self.task_id, "this life of the actor has ended")
-
     async def release(self, *, grace: float, cleanup: float) -> None:
         """End the life in order: no new attempt, then `grace` seconds for those in the air.
 
@@ -260,14 +239,18 @@ class Incarnation:
         Returns when `live()` has returned, or shortly after that last moment. Cancelling it
         leaves the life draining.
         """
-        self._draining = True
+        self.draining = True
         if self._over is None or self._over.done():
             return
         if not self._begun:
             await self._over_within(cleanup)
             return
         traffic = self.journal.traffic
+        until = self.clock.monotonic() + grace
         await traffic.landed_within(self.clock, traffic.attempts, grace)
+        for call in list(self.root.running_calls):
+            await call.over_within(self.clock, until - self.clock.monotonic())
+        self._cutting = True
         for attempt in list(traffic.attempts):
             attempt.end_with(Parted())
         if self._watch is not None:
@@ -282,11 +265,8 @@ class Incarnation:
             self.let_go(attempt.row, "step_cut")
 
     async def _over_within(self, seconds: float) -> None:
-        if self._over is None or self._over.done():
-            return
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._over.add_done_callback(lambda _: resolve(waiter))
-        await done_within(self.clock, waiter, seconds)
+        if self._over is not None:
+            await settled_within(self.clock, self._over, seconds)
 
     def halt(self, scope: Scope, reason: str, error: EverstepError, action: str) -> Ended:
         """The task cannot go on without a person: begin nothing new, and end as `Halted`.
@@ -298,7 +278,7 @@ class Incarnation:
             outer.halted, outer = True, outer.outer
         if self._outcome is None:
             self._outcome = Halted(reason, failure_of(error), self._command(action))
-            self._draining = True
+            self.draining = True
         return Ended(reason)
 
     # --- asked by scopes and attempts ---------------------------------------------------
@@ -310,11 +290,6 @@ class Incarnation:
         coroutine: Coroutine[Any, Any, Any] = named
         return coroutine
 
-    def check_fenced(self) -> None:
-        """Raise if nothing of this life may reach the ledger any more."""
-        if self.fenced is not None:
-            raise self.fenced
-
     def check(self) -> None:
         """Raise why the life takes no more calls, if it does not."""
         self.check_fenced()
@@ -324,7 +299,9 @@ class Incarnation:
     async def gate(self) -> None:
         """Return when an attempt may begin: not while stopping, nor while the store fails."""
         self.check()
-        if self._draining:
+        if self._cutting:
+            raise asyncio.CancelledError
+        if self.draining:
             await asyncio.get_running_loop().create_future()
         if self.environment.store.trouble is not None:
             await self.environment.store.ready()
@@ -350,44 +327,7 @@ class Incarnation:
             unreadable = StateUnreadable(self.ledger.row.actor, where, str(error))
             raise self.halt(scope, "state_unreadable", unreadable, "resume()") from error
 
-    # --- the state ----------------------------------------------------------------------
-
-    def sync(self, scope: Scope) -> None:
-        """Take over what the code of a scope has changed so far, by itself."""
-        changes = collect(scope.view, owner=scope.identity or "run", limits=self.limits)
-        if self.environment.debug:
-            self.check_logs(scope)
-        if changes:
-            rebase(scope.view, changes)
-            if scope is self.root:
-                self.journal.run_changed(changes)
-
-    def check_logs(self, scope: Scope) -> None:
-        """Raise LogItemChanged where code of this scope changed an item that is written already."""
-        for field, places in changed_items(scope.view).items():
-            raise LogItemChanged(scope.identity or "run", field, places)
-
-    def checkpointed(self, call: Call, attempt: Attempt, row: StepRow) -> None:
-        """A step has its checkpoint on the ledger: settle what a checkpoint settles."""
-        self.checkpoints += 1
-        journal = self.journal
-        journal.settle_counters()
-        journal.recollection.drop(attempt.nested)
-        if call.scope is self.root:
-            journal.grows(row, self.root.view)
-        else:
-            self.remember(call, row)
-
-    def let_go(self, row: StepRow, kind: str) -> None:
-        """An attempt was ended by others: record that without waiting, and charge nothing."""
-        if self.fenced is None and self.ledger.refusal is None:
-            self.journal.let_go(row, kind)
-
-    def remember(self, call: Call, row: StepRow) -> None:
-        """Keep the outcome of a step below a step, for the next attempt of that."""
-        if call.scope is not self.root:
-            call.scope.nested.add(row.identity)
-            self.journal.recollection.put(row)
+    # --- later ------------------------------------------------------------------------
 
     async def _next_chapter(self) -> None:
         """Begin `run` anew on the present state, with nothing behind it. One commit."""

@@ -30,7 +30,10 @@ class Journal:
     __slots__ = ("_born", "_changes", "_grown", "_reset_after", "_unsure", "_version", "finished",
                  "ledger", "recollection", "run_changes", "traffic")  # fmt: skip
 
-    def __init__(self, ledger: Ledger, version: int, loaded: Loaded, reset_after: float) -> None:
+    def __init__(
+        self, ledger: Ledger, version: int, loaded: Loaded, born: float, reset_after: float
+    ) -> None:
+        """`born` is when the life began, on the monotonic clock: earlier than its chapter."""
         self.ledger = ledger
         self.recollection = Recollection(loaded.steps)
         self.run_changes = RunChanges(loaded)
@@ -39,7 +42,7 @@ class Journal:
         """The end of the task is on the ledger."""
         self._version = version
         self._reset_after = reset_after
-        self._born = ledger.clock.monotonic()
+        self._born = born
         self._grown = 0
         self._changes = 0
         self._unsure: set[str] = set()

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ..storage.clock import Clock
 from ..storage.errors import EverstepError
 from ..storage.interface import Refusal
 from ..storage.records import EffectRow, EffectState, Receipt
-from .traffic import resolve
+from .traffic import resolve, settled_within
 
 if TYPE_CHECKING:
     from .environment import Environment
 
 __all__ = ["RunningCall"]
+
+
+_LOG = logging.getLogger("everstep")
 
 
 class RunningCall:
@@ -39,6 +44,10 @@ class RunningCall:
         if not self._is_late:
             self._over()
 
+    async def over_within(self, clock: Clock, seconds: float) -> None:
+        """Return when it is over and what it left is stored, or after `seconds`."""
+        await settled_within(clock, self._future, seconds)
+
     def cut_off(self) -> None:
         """The code that awaits the call is never resumed; over, unless another task made it."""
         if self._caller is asyncio.current_task():
@@ -54,9 +63,10 @@ class RunningCall:
                 return
             try:
                 self.comes_late(encode(call.result()))
-            except EverstepError:
+            except EverstepError as error:
                 self._over()
-                raise
+                key = self._row.key
+                _LOG.warning("the receipt of %s of %s is lost: %s", key, self._task_id, error)
 
         call.add_done_callback(ended)
 

@@ -8,10 +8,15 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from ..storage.clock import Clock, Timer
+from .failures import origins
 
 __all__ = ["Leash", "Severed", "Watch"]
 
 T_co = TypeVar("T_co", covariant=True)
+
+
+_HELD = 1.0
+"""Seconds after which a time limit that is held looks again."""
 
 
 class Severed(BaseException):
@@ -81,9 +86,7 @@ class Leash(Coroutine[Any, Any, T_co]):
         """
         if not isinstance(error, asyncio.CancelledError):
             return False
-        while error is not None and error not in self._asked:
-            error = error.__cause__ or error.__context__
-        return error is not None
+        return any(one is asked for one in origins(error) for asked in self._asked)
 
     def close(self) -> None:
         self.is_closed = True
@@ -109,16 +112,23 @@ class Watch:
     ended; it takes back the cancellations that were ours, so that only those of others remain.
     """
 
-    __slots__ = ("_cancels", "_cleanup", "_clock", "_leash", "_task", "_timers", "cause")
+    __slots__ = ("_cancels", "_cleanup", "_clock", "_held", "_leash", "_task", "_timers", "cause")
 
     def __init__(
-        self, clock: Clock, task: asyncio.Task[Any], leash: Leash[Any], cleanup: float
+        self,
+        clock: Clock,
+        task: asyncio.Task[Any],
+        leash: Leash[Any],
+        cleanup: float,
+        held: Callable[[], bool] | None = None,
     ) -> None:
+        """While `held()`, time limits do not run out: it is asked when one would."""
         self.cause: BaseException | None = None
         self._clock = clock
         self._task = task
         self._leash = leash
         self._cleanup = cleanup
+        self._held = held
         self._cancels = 0
         self._timers: dict[str, Timer] = {}
 
@@ -127,7 +137,13 @@ class Watch:
         earlier = self._timers.get(name)
         if earlier is not None:
             earlier.cancel()
-        self._timers[name] = self._clock.call_later(delay, lambda: self.end(cause()))
+        self._timers[name] = self._clock.call_later(delay, lambda: self._ran_out(name, cause))
+
+    def _ran_out(self, name: str, cause: Callable[[], BaseException]) -> None:
+        if self._held is not None and self._held():
+            self.after(name, _HELD, cause)
+        else:
+            self.end(cause())
 
     def end(self, cause: BaseException) -> None:
         """Cancel the code now. The first cause stands."""

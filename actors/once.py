@@ -131,7 +131,13 @@ async def _do(once: _Once) -> Any:
         life.journal.enter_live(life.root.view)
         life.ledger.due(None)  # beside this, no step only backs off
     row = _record(once, EffectState.INTENT)
-    await life.ledger.durable()
+    try:
+        await life.ledger.durable()
+    except asyncio.CancelledError:
+        if life.fenced is None and life.ledger.refusal is None:
+            _record(once, EffectState.NOT_DONE)  # it was never called
+            life.ledger.write()
+        raise
     life.check_fenced()
     running = RunningCall(life.environment, life.task_id, row)
     once.scope.running_calls.append(running)

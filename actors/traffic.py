@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..storage.clock import Clock, Due
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from .attempt import Attempt
     from .scope import Scope
 
-__all__ = ["WAKE_UP", "Traffic", "done_within", "resolve"]
+__all__ = ["WAKE_UP", "Traffic", "done_within", "resolve", "settled_within"]
 
 WAKE_UP = 0.1
 """Seconds that a coroutine that was cut off gets to let go of the task that awaited it."""
@@ -31,6 +32,23 @@ async def done_within(clock: Clock, future: asyncio.Future[None], seconds: float
         await future
     finally:
         timer.cancel()
+
+
+async def settled_within(clock: Clock, future: asyncio.Future[None], seconds: float) -> None:
+    """Return when `future` is done, or after `seconds`; the future itself is left as it is."""
+    if future.done():
+        return
+    waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    tell = partial(_tell, waiter)
+    future.add_done_callback(tell)
+    try:
+        await done_within(clock, waiter, seconds)
+    finally:
+        future.remove_done_callback(tell)
+
+
+def _tell(waiter: asyncio.Future[None], _: object) -> None:
+    resolve(waiter)
 
 
 class Traffic:

@@ -149,6 +149,10 @@ async def _settled_alive(life: Life, effect: EffectRow, told: Told) -> bool:
     if life.ended is not None or life.incarnation is None:
         await life.over
         return False
+    known = life.incarnation.effects.get(effect.operation)
+    if known is not None and known.state is not EffectState.INTENT:
+        instead = "it when the store can write what is known of it"
+        raise BadCall("key", effect.key, "is decided already, by the task itself", instead)
     life.incarnation.effects[effect.operation] = effect
     life.ledger.effect(effect, len(effect.value or b""))
     life.ledger.event(told.kind, step=effect.step or None, data=told.data)

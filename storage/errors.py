@@ -42,6 +42,7 @@ class EverstepError(Exception):
 
 def _rebuild(kind: type[EverstepError], args: tuple[Any, ...], facts: dict[str, Any]) -> Any:
     error = kind.__new__(kind, *args)
+    error.args = args  # an OSError leaves them to its __init__
     error.__dict__.update(facts)
     return error
 

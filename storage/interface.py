@@ -56,8 +56,8 @@ class Store(Protocol):
         ...
 
     @property
-    def orderly_epoch(self) -> int | None:
-        """The epoch that stopped in order without being able to write it; its tasks did not die."""
+    def orderly_epochs(self) -> frozenset[int]:
+        """Epochs that stopped in order without being able to write it: their tasks did not die."""
         ...
 
     @property

@@ -43,7 +43,7 @@ class MemoryStore(SqlStore):
 
     async def _disconnect(self, writer: Writer, reader: Reader) -> None:
         if writer.failed:
-            self._orderly_epoch = self.epoch
+            self._orderly_epochs |= {self.epoch}
 
     def discard(self) -> None:
         """Free what it holds. Only when it is closed."""

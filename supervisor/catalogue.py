@@ -48,7 +48,7 @@ class Catalogue:
 
     def get(self, name: str) -> type[Actor] | None:
         """The class for a stored name; None where there is none, or more than one."""
-        return self._told.get(name) or self.known().get(name)
+        return self.known().get(name)
 
     def _look(self) -> tuple[dict[str, type[Actor]], dict[str, list[str]]]:
         by_name: dict[str, dict[str, type[Actor]]] = {}
@@ -63,7 +63,9 @@ class Catalogue:
         }
         for name in doubtful:
             del found[name]
-        return found | self._told, doubtful
+        newest = {_path(actor): actor for actor in all_actors()}
+        told = {name: newest.get(_path(actor), actor) for name, actor in self._told.items()}
+        return found | told, doubtful
 
 
 def _path(actor: type[Actor]) -> str:

@@ -56,7 +56,7 @@ class Recovery:
             yield page
 
     def _orderly(self, row: TaskRow) -> bool:
-        return row.progress.epoch == self._store.orderly_epoch
+        return row.progress.epoch in self._store.orderly_epochs
 
     async def _mark(self, page: list[TaskRow], together: Orphans) -> None:
         """Note with those for whom it decides that they were not alone, before anyone is gone."""

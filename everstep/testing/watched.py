@@ -67,8 +67,8 @@ class WatchedStore:
         return self._store.epoch
 
     @property
-    def orderly_epoch(self) -> int | None:
-        return self._store.orderly_epoch
+    def orderly_epochs(self) -> frozenset[int]:
+        return self._store.orderly_epochs
 
     @property
     def trouble(self) -> Alarm | None:

@@ -33,7 +33,7 @@ class SqlStore(ABC):
         self._pid = 0
         self._why_closed = "it has not been opened"
         self._opening = Opening(0, 0)
-        self._orderly_epoch: int | None = None
+        self._orderly_epochs: frozenset[int] = frozenset()
         self._writer: Writer | None = None
         self._reader: Reader | None = None
         self._closing: asyncio.Task[None] | None = None
@@ -120,9 +120,9 @@ class SqlStore(ABC):
         return self._opening.epoch
 
     @property
-    def orderly_epoch(self) -> int | None:
-        """The epoch that stopped in order without being able to write it; its tasks live."""
-        return self._orderly_epoch
+    def orderly_epochs(self) -> frozenset[int]:
+        """Epochs that stopped in order without being able to write it: their tasks live."""
+        return self._orderly_epochs
 
     @property
     def trouble(self) -> Alarm | None:

@@ -25,6 +25,8 @@ from ..errors import StoreError, StoreInUse, StoreReadOnly
 __all__ = ["LockFile"]
 
 _LENGTH = 512
+_NOTED = 16
+"""How many epochs are kept noted; older ones have long been given back."""
 """Bytes of a lock file: always written whole and in place, which needs no space on the disk."""
 _POLL = 0.1
 
@@ -110,19 +112,24 @@ class LockFile:
         return lock
 
     @property
-    def orderly_epoch(self) -> int | None:
-        """The newest epoch that was noted as one that stopped in order."""
-        found = self._facts.get("orderly_epoch")
-        return found if isinstance(found, int) else None
+    def orderly_epochs(self) -> frozenset[int]:
+        """The newest epochs that were noted as ones that stopped in order."""
+        noted: Any = self._facts.get("orderly_epochs", ())
+        try:
+            return frozenset(map(int, noted))
+        except (TypeError, ValueError):  # somebody else has written there
+            return frozenset()
 
     def note_orderly(self, epoch: int) -> None:
         """Note that this epoch stops in order, though its store cannot write that down.
 
-        The bytes are overwritten in place, so that it works on a full disk. Errors are left
-        aside: then the tasks of the epoch count as having died.
+        Epochs before it that could not be given back stay noted. The bytes are overwritten in
+        place, so that it works on a full disk. Errors are left aside: then the tasks of the epoch
+        count as having died.
         """
         try:
-            self._write(orderly_epoch=epoch)
+            epochs = sorted({*self.orderly_epochs, epoch})
+            self._write(orderly_epochs=epochs[-_NOTED:])
             os.fsync(self._descriptor)
         except (OSError, StoreError):
             pass

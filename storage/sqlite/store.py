@@ -95,7 +95,7 @@ class SqliteStore(SqlStore):
                 raise StoreError(self._path, alarm_of(error).what) from error
             raise
         self._lock, self._executor = lock, writing
-        self._orderly_epoch = lock.orderly_epoch
+        self._orderly_epochs = lock.orderly_epochs
         self._start(taken, writing, reading, upkeep)
 
     def _prepare(self, upkeep: FileUpkeep, connection: sqlite3.Connection) -> None:

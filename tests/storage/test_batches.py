@@ -251,7 +251,7 @@ async def test_a_store_has_no_trouble_as_a_rule(store: Store) -> None:
     await store.ready()
 
     assert store.trouble is None
-    assert store.orderly_epoch is None
+    assert store.orderly_epochs == frozenset()
     assert repr(store).endswith(f"epoch {store.epoch}>")
 
 

@@ -292,5 +292,10 @@ async def test_a_note_of_an_orderly_end_outlives_the_next_owners(
 
     for _ in range(2):
         lock = await LockFile.acquire(file, clock, 0)
-        assert lock.orderly_epoch == 7
+        assert lock.orderly_epochs == {7}
         lock.release()
+
+    lock = await LockFile.acquire(file, clock, 0)
+    lock.note_orderly(8)
+    assert lock.orderly_epochs == {7, 8}
+    lock.release()

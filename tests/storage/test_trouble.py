@@ -183,7 +183,7 @@ async def test_an_end_in_order_is_remembered_though_it_could_not_be_written(
 
     await impatient.open()
 
-    assert impatient.orderly_epoch == 1
+    assert impatient.orderly_epochs == {1}
     assert impatient.epoch == 2
     assert [row.id for row in await impatient.orphans()] == [life.id]
     assert await impatient.steps(life.key) == []

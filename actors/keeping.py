@@ -1,0 +1,109 @@
+"""What a life keeps in order while it runs: its fence, the state taken over, the rows recorded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..storage.clock import Clock
+from ..storage.errors import EverstepError, StaleIncarnation
+from ..storage.records import StepRow
+from .environment import Environment
+from .errors import LogItemChanged
+from .journal import Journal
+from .ledger import Ledger
+from .state import changed_items, collect, rebase
+
+if TYPE_CHECKING:
+    from .attempt import Attempt
+    from .scope import Call, Scope
+
+__all__ = ["Keeping"]
+
+
+class Keeping:
+    """The part of an incarnation that its steps write through. Nothing here awaits."""
+
+    root: Scope
+    journal: Journal
+
+    def __init__(self, environment: Environment, ledger: Ledger) -> None:
+        self.environment = environment
+        self.ledger = ledger
+        self.limits = environment.limits
+        self.fenced: EverstepError | None = None
+        self.draining = False
+        """Its end was asked for, or it is halted: no attempt begins any more."""
+        self.checkpoints = 0
+        """How many checkpoints this life has reached."""
+
+    @property
+    def task_id(self) -> str:
+        return self.ledger.row.id
+
+    @property
+    def clock(self) -> Clock:
+        return self.environment.clock
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it is still ours to write, and nobody has asked for its end."""
+        return self.fenced is None and not self.draining
+
+    # --- the fence ----------------------------------------------------------------------
+
+    def fence(self) -> None:
+        """From now on nothing of this life reaches the ledger, and every call in it raises."""
+        if self.fenced is None:
+            self.fenced = StaleIncarnation(self.task_id, "this life of the actor has ended")
+
+    def check_fenced(self) -> None:
+        """Raise if nothing of this life may reach the ledger any more."""
+        if self.fenced is not None:
+            raise self.fenced
+
+    # --- the state ----------------------------------------------------------------------
+
+    def sync(self, scope: Scope) -> None:
+        """Take over what the code of a scope has changed so far, by itself."""
+        changes = collect(scope.view, owner=scope.identity or "run", limits=self.limits)
+        if self.environment.debug:
+            self.check_logs(scope)
+        if changes:
+            rebase(scope.view, changes)
+            if scope is self.root:
+                self.journal.run_changed(changes)
+
+    def check_logs(self, scope: Scope) -> None:
+        """Raise LogItemChanged where code of this scope changed an item that is written already."""
+        for field, places in changed_items(scope.view).items():
+            raise LogItemChanged(scope.identity or "run", field, places)
+
+    def checkpointed(self, call: Call, attempt: Attempt, row: StepRow) -> None:
+        """A step has its checkpoint on the ledger: settle what a checkpoint settles."""
+        self.checkpoints += 1
+        journal = self.journal
+        journal.settle_counters()
+        journal.recollection.drop(attempt.nested)
+        if call.scope is self.root:
+            journal.grows(row, self.root.view)
+        else:
+            self.remember(call, row)
+
+    def let_go(self, row: StepRow, kind: str) -> None:
+        """An attempt was ended by others: record that without waiting, and charge nothing."""
+        if self.fenced is None and self.ledger.refusal is None:
+            self.journal.let_go(row, kind)
+
+    def take_back(self, row: StepRow) -> None:
+        """The caller of a step went away while its failure was written: it leaves nothing."""
+        if self.goes_on and self.ledger.refusal is None:
+            self.journal.forget(row.identity)
+            self.let_go(
+                row._replace(outcome=None, seq=None, attempts=0, error=None), "step_cancelled"
+            )
+
+    def remember(self, call: Call, row: StepRow) -> None:
+        """Keep the outcome of a step below a step, for the next attempt of that."""
+        if call.scope is not self.root:
+            call.scope.nested.add(row.identity)
+            self.journal.recollection.put(row)
