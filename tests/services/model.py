@@ -1,96 +1,139 @@
-"""What a supervisor does, written once more: plainly, on the run, without phases or messages.
+"""What supervisors do, written once more: plainly, on the run, without phases or messages.
 
-Children start and stop at once here, so each order is dealt with to its end before the next.
+Children start and stop within one call here, so an order is dealt with to its end before the next.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from everstep import Restart
-from everstep.supervisor.services.spec import RestartType, Strategy
+from everstep.supervisor.services.spec import AutoShutdown, RestartType, Strategy
+
+from .kit import Beginning
+
+
+@dataclass
+class ModelSpec:
+    """A supervisor as it is to be."""
+
+    strategy: Strategy
+    restart: Restart
+    auto_shutdown: AutoShutdown
+    children: list[ChildModelSpec]
+
+
+@dataclass
+class ChildModelSpec:
+    """A child as it is to be: with `tree`, a supervisor."""
+
+    name: str
+    restart: RestartType
+    significant: bool
+    stuck: bool = False
+    tree: ModelSpec | None = None
+
+
+@dataclass
+class ModelWorld:
+    """What all supervisors of a tree share. `log` is written as the rig's."""
+
+    now: float = 0.0
+    armed: int = 0
+    log: list[str] = field(default_factory=list[str])
+    spoiled: dict[str, list[Beginning]] = field(
+        default_factory=lambda: defaultdict(list[Beginning])
+    )
+    """What the next starts of a child are like."""
 
 
 @dataclass
 class ModelChild:
-    name: str
-    restart: RestartType
-    significant: bool
-    stuck: bool
+    spec: ChildModelSpec
     state: str = "undefined"
     held: bool = False
-    bad_starts: int = 0
     failures: int = 0
     due: tuple[float, int] | None = None
     """When its backoff is over, and how many were armed before."""
     number: int = 0
     """Counts its starts, so that what is left over of an earlier one is dropped."""
+    model: Model | None = None
+    """A supervisor that is up."""
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
 
 
-class GaveUp(Exception):
-    """The supervisor has ended: by its limit, or by itself."""
-
-
-@dataclass
 class Model:
-    """One supervisor; `log` is written as the rig's."""
+    """One life of a supervisor."""
 
-    strategy: Strategy
-    restart: Restart
-    auto_shutdown: str
-    children: list[ModelChild] = field(default_factory=list[ModelChild])
-    log: list[str] = field(default_factory=list[str])
-    now: float = 0.0
-    restarts: list[float] = field(default_factory=list[float])
-    ended: str = ""
-    armed: int = 0
-    queue: deque[tuple[str, ModelChild, int]] = field(
-        default_factory=deque[tuple[str, ModelChild, int]]
-    )
-    """What is to be dealt with: exits, then backoffs that are over and restarts that failed."""
+    def __init__(self, spec: ModelSpec, world: ModelWorld, above: Model | None = None) -> None:
+        self.spec = spec
+        self.world = world
+        self.above = above
+        self.children = [ModelChild(child) for child in spec.children]
+        self.restarts: list[float] = []
+        self.ended = ""
+        self.queue: deque[tuple[str, ModelChild, int]] = deque()
+        """What is to be dealt with: exits, backoffs that are over, restarts that failed."""
 
     # --- small things -----------------------------------------------------------------------
 
     def find(self, name: str) -> ModelChild | None:
         return next((child for child in self.children if child.name == name), None)
 
+    def below(self) -> Iterator[Model]:
+        """This supervisor and all that run below it."""
+        yield self
+        for child in self.children:
+            if child.model is not None:
+                yield from child.model.below()
+
     def up(self, child: ModelChild) -> bool:
         """Start it; whether that went well."""
         child.number += 1
         child.due = None
-        if child.bad_starts:
-            child.bad_starts -= 1
-            self.log.append(f"!{child.name}")
+        if child.spec.tree is not None:
+            child.model = Model(child.spec.tree, self.world, self)
+            if not child.model.boot():
+                child.model = None
+                return False
+        elif self.world.spoiled[child.name]:
+            hangs = self.world.spoiled[child.name].pop(0) == "hang"
+            self.world.now += 1.0 if hangs else 0.0  # until its start is timed out
+            self.world.log.append(f"!{child.name}")
             return False
-        self.log.append(f"+{child.name}")
+        else:
+            self.world.log.append(f"+{child.name}")
         child.state = "up"
         return True
 
     def down(self, child: ModelChild) -> None:
         """Stop it; a stuck one takes all of its second."""
-        if child.state == "up":
-            self.log.append(f"-{child.name}")
-            self.now += 1.0 if child.stuck else 0.0
+        if child.model is not None:
+            child.model.end("stopped")
+            child.model = None
+        elif child.state == "up":
+            self.world.log.append(f"-{child.name}")
+            self.world.now += 1.0 if child.spec.stuck else 0.0
         child.state = "undefined"
 
     def forget_temporary(self) -> None:
         self.children = [
             child
             for child in self.children
-            if child.restart != "temporary" or child.state != "undefined"
+            if child.spec.restart != "temporary" or child.state != "undefined"
         ]
 
     def group(self, child: ModelChild) -> list[ModelChild]:
-        if self.strategy == "one_for_one":
+        if self.spec.strategy == "one_for_one":
             return [child]
-        if self.strategy == "one_for_all":
+        if self.spec.strategy == "one_for_all":
             return list(self.children)
         return self.children[self.children.index(child) :]
-
-    def states(self) -> dict[str, str]:
-        return {child.name: child.state for child in self.children}
 
     # --- what happens -----------------------------------------------------------------------
 
@@ -103,11 +146,13 @@ class Model:
 
     def exit(self, names: list[str], how: str) -> None:
         """These children end in one tick, in this order."""
-        for name in names:
-            child = self.children_named(name)
-            child.state = "dead"
-            self.queue.append((how, child, child.number))
-        self.work_off()
+        for child in filter(None, map(self.find, names)):
+            self.child_ended(child, how)
+
+    def child_ended(self, child: ModelChild, how: str) -> None:
+        child.state = "dead"
+        child.model = None
+        self.queue.append((how, child, child.number))
 
     def work_off(self) -> None:
         """Deal with everything in the order in which it came up."""
@@ -125,51 +170,44 @@ class Model:
 
     def collect_due(self) -> None:
         """Queue the children whose backoff is over, the earliest first."""
-        due = [child for child in self.children if child.due and child.due[0] <= self.now]
+        due = [child for child in self.children if child.due and child.due[0] <= self.world.now]
         for child in sorted(due, key=lambda one: one.due or (0.0, 0)):
             child.due = None
             self.queue.append(("due", child, child.number))
 
-    def children_named(self, name: str) -> ModelChild:
-        child = self.find(name)
-        assert child is not None
-        return child
-
     def exited(self, child: ModelChild, how: str) -> None:
-        again = child.restart == "permanent" or (child.restart == "transient" and how == "crash")
+        restart = child.spec.restart
         child.state = "undefined"
-        if again:
+        if restart == "permanent" or (restart == "transient" and how == "crash"):
             self.failed(child)
             return
         child.failures = 0
         self.forget_temporary()
-        others = [
-            other for other in self.children if other.significant and other.state != "undefined"
-        ]
-        if child.significant and (
-            self.auto_shutdown == "any" or (self.auto_shutdown == "all" and not others)
-        ):
-            self.end("auto_shutdown")
+        others = any(
+            other.spec.significant and other.state != "undefined" for other in self.children
+        )
+        mode = self.spec.auto_shutdown
+        if child.spec.significant and (mode == "any" or (mode == "all" and not others)):
+            self.end("auto_shutdown", tells="shutdown")
 
     def failed(self, child: ModelChild) -> None:
         """Count, then restart it now, or when its backoff is over."""
-        self.restarts = [at for at in self.restarts if self.now - at <= self.restart.within]
-        self.restarts.append(self.now)
+        limit, now = self.spec.restart, self.world.now
+        self.restarts = [at for at in self.restarts if now - at <= limit.within]
+        self.restarts.append(now)
         child.failures += 1
-        most = self.restart.max_failures
-        if len(self.restarts) > self.restart.max_restarts or (
-            most is not None and child.failures > most
-        ):
+        in_a_row = limit.max_failures is not None and child.failures > limit.max_failures
+        if len(self.restarts) > limit.max_restarts or in_a_row:
             child.state = "undefined"
-            self.end("gave up")
+            self.end("gave up", tells="crash")
             return
         child.state = "restarting"
-        if self.restart.backoff is None:
+        if limit.backoff is None:
             self.attempt(child)
             return
         self.stop_group(child)
-        self.armed += 1
-        child.due = self.now + self.restart.backoff(child.failures), self.armed
+        self.world.armed += 1
+        child.due = self.world.now + limit.backoff(child.failures), self.world.armed
 
     def attempt(self, child: ModelChild) -> None:
         """Restart it and its group; one that does not start is tried again, behind what waits."""
@@ -195,35 +233,29 @@ class Model:
                 return one
         return None
 
-    def pass_time(self, seconds: float) -> None:
-        """Let time pass, and with it the backoffs, the earliest first."""
-        until = self.now + seconds
-        self.work_off()
-        while not self.ended:
-            due = min((child.due[0] for child in self.children if child.due), default=until + 1)
-            if due > until:
-                break
-            self.now = max(self.now, due)
-            self.work_off()
-        self.now = max(self.now, until)
-
-    def end(self, why: str) -> None:
+    def end(self, why: str, *, tells: str = "") -> None:
+        """Stop all; `tells` is how the supervisor above takes it, unless it has ordered it."""
         for child in reversed(self.children):
             self.down(child)
         self.ended = why
+        if tells and self.above is not None:
+            me = next(child for child in self.above.children if child.model is self)
+            self.above.child_ended(me, tells)
 
     # --- what calls answer ------------------------------------------------------------------
 
-    def start_child(self, child: ModelChild) -> str:
-        if child.significant and self.auto_shutdown == "never":
+    def start_child(self, spec: ChildModelSpec) -> str:
+        if spec.significant and self.spec.auto_shutdown == "never":
             return "BadCombination"
-        present = self.find(child.name)
+        present = self.find(spec.name)
         if present is not None:
             return "AlreadyStarted" if present.state == "up" else "AlreadyPresent"
-        if not self.up(child):
-            return "FailedToStartChild"
+        child = ModelChild(spec)
         self.children.append(child)
-        return "up"
+        if self.up(child):
+            return "up"
+        self.children.remove(child)
+        return "FailedToStartChild"
 
     def terminate_child(self, name: str) -> str:
         child = self.find(name)
@@ -253,5 +285,25 @@ class Model:
         self.children.remove(child)
         return "ok"
 
-    def running(self) -> Iterator[str]:
-        return (child.name for child in self.children if child.state == "up")
+
+def settle(root: Model) -> None:
+    """Deal with all that has come up anywhere."""
+    while busy := [model for model in root.below() if model.queue and not model.ended]:
+        busy[-1].work_off()
+
+
+def pass_time(root: Model, seconds: float) -> None:
+    """Let time pass, and with it the backoffs, the earliest first."""
+    world = root.world
+    until = world.now + seconds
+    while not root.ended:
+        dues = [
+            (child.due, model) for model in root.below() for child in model.children if child.due
+        ]
+        due, model = min(dues, key=lambda one: one[0], default=((until + 1, 0), root))
+        if due[0] > until:
+            break
+        world.now = max(world.now, due[0])
+        model.collect_due()
+        settle(root)
+    world.now = max(world.now, until)
