@@ -73,6 +73,7 @@ async def _live(life: Incarnation, call: Call, row: StepRow | None, ends_plan: b
     row = _due_for_an_attempt(life, call, row, retry)
     if row.attempts >= retry.max_attempts:
         raise await _used_up(life, call, row, _last_failure(row))
+    began = life.clock.monotonic() - _elapsed_before(life, row)
     while True:
         row = await _begin(life, call, row, retry)
         attempt = Attempt(call, row)
@@ -82,11 +83,16 @@ async def _live(life: Incarnation, call: Call, row: StepRow | None, ends_plan: b
                 await life.end_below(attempt)
             value, waits = _finish(life, call, attempt, row, returned, ends_plan)
         except BaseException as error:  # noqa: BLE001  (the boundary of user code)
-            row = await _ended(life, call, attempt, row, error, retry)
+            row = await _ended(life, call, attempt, row, error, retry, began)
         else:
             if waits:
                 await life.ledger.durable()
             return value
+
+
+def _elapsed_before(life: Incarnation, row: StepRow) -> float:
+    """Seconds since the first attempt, of a step that was tried in an earlier life."""
+    return max(0.0, life.clock.now() - row.first_at) if row.attempts else 0.0
 
 
 def _last_failure(row: StepRow) -> Failure:
@@ -182,6 +188,7 @@ async def _ended(
     row: StepRow,
     error: BaseException,
     retry: Retry,
+    began: float,
 ) -> StepRow:
     """What follows an attempt that did not succeed: the row for the next one, or an exception."""
     leash = attempt.leash
@@ -206,7 +213,7 @@ async def _ended(
     _forget_inner_failures(life, attempt, error)
     final = how is How.HOPELESS or any_matches(error, retry.give_up_on)
     failure = failure_of(error, final=final)
-    elapsed = life.clock.now() - row.first_at
+    elapsed = life.clock.monotonic() - began
     if final or verdict(retry, error, row.attempts + 1, elapsed) == "give_up":
         raise await _used_up(life, call, rows.failed(row, b"", None, 0.0), failure) from error
     return await _try_again(life, row, failure, _delay(life, retry, row.attempts + 1, error))

@@ -17,7 +17,7 @@ from ..storage.records import Loaded, StepReset, StepRow
 from .actor import Actor, is_flow
 from .ctx import Again
 from .environment import Environment
-from .errors import ReplayMismatch, StateUnreadable, UnaskedCancellation
+from .errors import BadCall, ReplayMismatch, StateUnreadable, UnaskedCancellation
 from .execution import perform
 from .exits import Crashed, Exit, Fenced, Halted, Released, Succeeded
 from .failures import failure_of, found_in
@@ -64,6 +64,7 @@ class Incarnation(Keeping):
         self._watch: Watch | None = None
         self._over: asyncio.Future[None] | None = None
         self._reset: Timer | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     # --- facts ------------------------------------------------------------------------
 
@@ -82,7 +83,8 @@ class Incarnation(Keeping):
         Raises KeyboardInterrupt and SystemExit alone, and a cancellation that comes before the
         actor's code. On success the end is committed; recording any other exit is the caller's.
         """
-        self._over = asyncio.get_running_loop().create_future()
+        self._loop = asyncio.get_running_loop()
+        self._over = self._loop.create_future()
         try:
             return await self._live()
         except EverstepError as error:
@@ -296,9 +298,17 @@ class Incarnation(Keeping):
         if self._outcome is not None:
             raise Ended("the task is halted")
 
+    def check_loop(self) -> None:
+        """Raise BadCall where a step or an effect is awaited on a loop of its own, in a thread."""
+        if asyncio.get_running_loop() is not self._loop:
+            why = "is awaited on another event loop than the task's"
+            instead = "asyncio.run_coroutine_threadsafe(…, loop).result(), or an async def step"
+            raise BadCall("step", self.task_id, why, instead)
+
     async def gate(self) -> None:
         """Return when an attempt may begin: not while stopping, nor while the store fails."""
         self.check()
+        self.check_loop()
         if self._cutting:
             raise asyncio.CancelledError
         if self.draining:

@@ -71,6 +71,7 @@ async def perform_once(
     not_done: NotDoneRule,
 ) -> Any:
     """See `Ctx.once`."""
+    scope.life.check_loop()
     if key in scope.effect_keys:
         raise DuplicateKey(key, scope.identity or "run")
     scope.effect_keys.add(key)
@@ -134,9 +135,7 @@ async def _do(once: _Once) -> Any:
     try:
         await life.ledger.durable()
     except asyncio.CancelledError:
-        if life.fenced is None and life.ledger.refusal is None:
-            _record(once, EffectState.NOT_DONE)  # it was never called
-            life.ledger.write()
+        _never_called(once)
         raise
     life.check_fenced()
     running = RunningCall(life.environment, life.task_id, row)
@@ -177,9 +176,21 @@ async def _call(once: _Once, running: RunningCall) -> Any:
     try:
         await ended
     except asyncio.CancelledError:
-        running.expect_late(call, partial(_encoded, once))
+        if threads.withdraw(call):
+            _never_called(once)
+        else:
+            running.expect_late(call, partial(_encoded, once))
         raise
-    return call.result()
+    value = call.result()
+    return await value if inspect.isawaitable(value) else value
+
+
+def _never_called(once: _Once) -> None:
+    """An intent whose function did not begin: it is known that nothing happened."""
+    life = once.scope.life
+    if life.fenced is None and life.ledger.refusal is None:
+        _record(once, EffectState.NOT_DONE)
+        life.ledger.write()
 
 
 def _encoded(once: _Once, value: Any) -> bytes:

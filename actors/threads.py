@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import inspect
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -67,6 +68,7 @@ class Threads:
     def start(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
         """Run `function` in a thread, in a copy of the caller's context; a future of this loop."""
         job = _Job(function)
+        job.future.add_done_callback(self._forget)
         with self._lock:
             self._jobs.append(job)
             if self._idle < len(self._jobs) and self._count < self._most:
@@ -77,9 +79,26 @@ class Threads:
                 self._lock.notify()
         return job.future
 
+    def withdraw(self, future: asyncio.Future[Any]) -> bool:
+        """Take back a function that has not begun; False where it has, and goes on."""
+        with self._lock:
+            for job in self._jobs:
+                if job.future is future:
+                    self._jobs.remove(job)
+                    return True
+        return False
+
+    def _forget(self, future: asyncio.Future[Any]) -> None:
+        if future.cancelled():
+            self.withdraw(future)
+
     async def run(self, function: Callable[[], Any]) -> Any:
-        """Await `function` in a thread. Cancelling leaves the thread to itself."""
-        return await self.start(function)
+        """Await `function` in a thread, and what it returns on the loop if that is awaitable.
+
+        Cancelled, a function that has begun is left to itself, and any other does not begin.
+        """
+        value = await self.start(function)
+        return await value if inspect.isawaitable(value) else value
 
     def close(self) -> None:
         """Let idle threads end; busy ones end after what they are doing."""

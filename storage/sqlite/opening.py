@@ -64,7 +64,7 @@ def resolve(path: str) -> Path:
 
 def uri_of(path: Path, mode: str) -> str:
     """The URI under which SQLite opens a path."""
-    return f"file:{quote(str(path))}?mode={mode}"
+    return f"file:{quote(os.fsencode(path))}?mode={mode}"
 
 
 def check_place(path: Path, allow_network_fs: bool) -> None:
