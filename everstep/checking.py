@@ -8,14 +8,12 @@ from typing import Any, cast
 
 from .actors.actor import Actor
 from .actors.errors import BadCall, checked_text
-from .ids import check_name
 from .storage.sqlite import Durability
 from .supervisor.pool_spec import Pool
 
 __all__ = [
     "actors_of",
     "durability_of",
-    "lane_of",
     "path_of",
     "pool_of",
     "priority_of",
@@ -93,8 +91,3 @@ def priority_of(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 1 << 31:
         raise BadCall("priority", value, "is not a whole number of 32 bits", "priority=10")
     return value
-
-
-def lane_of(value: object) -> str | None:
-    """A name for those that take turns with others; None for none."""
-    return None if value is None else check_name("lane", value)

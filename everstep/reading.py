@@ -44,7 +44,6 @@ class TaskInfo:
     deaths: int
     """Deaths of a process that count against it."""
     priority: int
-    lane: str | None
     pool: str
     created_at: datetime
     updated_at: datetime
@@ -123,7 +122,6 @@ def info_of(row: TaskRow, *, steps_running: tuple[str, ...], known: bool) -> Tas
         crashes=progress.crashes,
         deaths=progress.deaths,
         priority=row.priority,
-        lane=row.lane,
         pool=row.pool,
         created_at=_instant(row.created_at),
         updated_at=_instant(progress.updated_at),

@@ -20,7 +20,6 @@ from .actors.values import Limits
 from .checking import (
     actors_of,
     durability_of,
-    lane_of,
     path_of,
     pool_of,
     priority_of,
@@ -236,7 +235,6 @@ class Runtime:
         *,
         id: str | None = None,
         priority: int = 0,
-        lane: str | None = None,
         pool: str | None = None,
     ) -> Task[R]: ...
     @overload
@@ -246,7 +244,6 @@ class Runtime:
         *,
         id: str | None = None,
         priority: int = 0,
-        lane: str | None = None,
         pool: str | None = None,
     ) -> Task[Any]: ...
     async def start(
@@ -255,7 +252,6 @@ class Runtime:
         *,
         id: str | None = None,  # noqa: A002  the word of the design, and of every task store
         priority: int = 0,
-        lane: str | None = None,
         pool: str | None = None,
     ) -> Task[Any]:
         """Make a task durable and let it run. When this returns, it is in the store.
@@ -277,7 +273,6 @@ class Runtime:
             task_id=task_id,
             pool=self._pool_name(pool),
             priority=priority_of(priority),
-            lane=lane_of(lane),
             seed=new_seed(task_id, self._chance),
         )
         session.catalogue.tell(type(checked))

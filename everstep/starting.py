@@ -25,7 +25,6 @@ class Order:
     task_id: str
     pool: str
     priority: int
-    lane: str | None
     seed: bytes
 
 
@@ -67,7 +66,7 @@ def _drafted(session: Session, order: Order) -> tuple[Ledger, Schema, Loaded]:
         actor=actor_name(type(actor)),
         pool=order.pool,
         priority=order.priority,
-        lane=order.lane,
+        lane=None,
         given=schema.given(actor),
         seed=order.seed,
         created_at=now,

@@ -97,7 +97,7 @@ async def test_what_is_no_instance_of_an_actor_is_refused(actor: Any) -> None:
             await runtime.start(actor)
 
 
-@pytest.mark.parametrize("options", [{"priority": 1.5}, {"lane": ""}, {"pool": "other"}])
+@pytest.mark.parametrize("options", [{"priority": 1.5}, {"pool": "other"}])
 async def test_an_option_that_makes_no_sense_is_refused(options: dict[str, Any]) -> None:
     async with Runtime(":memory:") as runtime:
         with pytest.raises(BadCall, match=next(iter(options))):
