@@ -64,6 +64,8 @@ class Incarnation(Keeping):
         self._watch: Watch | None = None
         self._over: asyncio.Future[None] | None = None
         self._reset: Timer | None = None
+        self._ending: asyncio.Task[None] | None = None
+        """What ends a halted life; ours until it has ended by itself."""
         self._loop: asyncio.AbstractEventLoop | None = None
 
     # --- facts ------------------------------------------------------------------------
@@ -281,6 +283,9 @@ class Incarnation(Keeping):
         if self._outcome is None:
             self._outcome = Halted(reason, failure_of(error), self._command(action))
             self.draining = True
+            environment = self.environment
+            ending = self.release(grace=environment.grace, cleanup=environment.cleanup)
+            self._ending = asyncio.get_running_loop().create_task(ending)
         return Ended(reason)
 
     # --- asked by scopes and attempts ---------------------------------------------------

@@ -108,8 +108,8 @@ async def _present_row(once: _Once) -> EffectRow | None:
     row = life.effects.get(once.operation)
     if row is not None and row.state is EffectState.INTENT:
         for stored in await life.environment.store.effects(life.ledger.row.key):
-            life.effects[stored.operation] = stored
-        row = life.effects.get(once.operation)
+            if stored.operation == once.operation:
+                row = life.effects[once.operation] = stored
     if row is not None and row.digest != once.digest:
         raise EffectMismatch(once.key, once.where, row.preview, once.preview)
     return row

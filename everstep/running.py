@@ -48,6 +48,7 @@ class _Stopper:
         self._signals: list[int] = []
         self._last_resort: threading.Timer | None = None
         self._before: dict[int, Any] = {}
+        self._process = os.getpid()
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
@@ -76,7 +77,14 @@ class _Stopper:
         raise KeyboardInterrupt from None
 
     def _receive(self, number: int, frame: FrameType | None) -> None:
-        """Called in the main thread, between two instructions of whatever it is doing."""
+        """Called in the main thread, between two instructions of whatever it is doing.
+
+        A process that was forked off inherits the handler, and not what it stands for.
+        """
+        if os.getpid() != self._process:
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+            return
         self._signals.append(number)
         if len(self._signals) > 2:
             os._exit(128 + number)
