@@ -121,7 +121,7 @@ async def settle(
         row = await session.row(task_id)
         effect = _unknown(session, await session.store.effects(row.key), key, step)
         decided = _decided(session, effect, outcome, by)
-        told = Told("effect_settled", _said(decided, by, why))
+        told = Told("effect_settled", _said(decided, by, why), _step_of(decided))
         try:
             life = session.pool.life(row.key)
             if life is None:
@@ -155,7 +155,7 @@ async def _settled_alive(life: Life, effect: EffectRow, told: Told) -> bool:
         raise BadCall("key", effect.key, "is decided already, by the task itself", instead)
     life.incarnation.effects[effect.operation] = effect
     life.ledger.effect(effect, len(effect.value or b""))
-    life.ledger.event(told.kind, step=effect.step or None, data=told.data)
+    life.ledger.event(told.kind, step=told.step, data=told.data)
     await life.ledger.durable()
     return True
 
@@ -192,6 +192,11 @@ def _decided(
         decided_by=by or "operator",
         ended_at=session.clock.now(),
     )
+
+
+def _step_of(effect: EffectRow) -> str | None:
+    """The step that used an effect; None for `run`, which is known by its chapter's prefix."""
+    return None if not effect.step or effect.step.endswith("/") else effect.step
 
 
 def _said(effect: EffectRow, by: str | None, why: str | None) -> dict[str, Any]:

@@ -20,4 +20,4 @@ def apply(ledger: Ledger, decision: Decision, resets: Iterable[StepReset] = ()) 
     if decision.delay is not None:
         ledger.due(due_in(ledger.clock, decision.delay))
     for told in decision.events:
-        ledger.event(told.kind, data=told.data or None)
+        ledger.event(told.kind, step=told.step, data=told.data or None)

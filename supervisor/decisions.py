@@ -35,6 +35,8 @@ class Told:
 
     kind: str
     data: dict[str, Any]
+    step: str | None = None
+    """Identity of the step that it is about; None for `run` and the task."""
 
 
 @dataclass(frozen=True, slots=True)
