@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 
 import anyio
@@ -76,7 +77,7 @@ class Supervision:
         self._news = asyncio.get_running_loop().create_future()
         shell = Shell(self._world, self._tree, self._tree.name, 1, self._reported)
         self._shell = shell
-        self._world.interrupt = lambda ended: shell.post(Halt(ended))
+        self._world.interrupt = partial(self._interrupted, shell)
         shell.start()
         try:
             await self._news
@@ -105,7 +106,8 @@ class Supervision:
         failure = _failure(shell.outcome)
         if failure is None:
             return
-        if error is None or (isinstance(error, asyncio.CancelledError) and by_us):
+        leaving = not isinstance(failure, Exception)  # the process is to end
+        if error is None or (isinstance(error, asyncio.CancelledError) and (by_us or leaving)):
             raise failure
         error.add_note(f"while the tree {shell.path!r} had ended: {failure}")
 
@@ -118,6 +120,16 @@ class Supervision:
         if _failure(report.ended) is not None and self._host is not None:
             self._cancelled_host = True
             self._host.cancel()
+
+    def _interrupted(self, shell: Shell, ended: Exit) -> None:
+        """A child raised KeyboardInterrupt or SystemExit: stop the tree from its root.
+
+        Ctrl-C while it stops already, which lands in whatever code is running, means: at once.
+        """
+        if shell.machine.ending is not None and isinstance(ended.error, KeyboardInterrupt):
+            shell.kill(ended)
+        else:
+            shell.post(Halt(ended))
 
     def _take_back_cancellation(self) -> bool:
         """Whether the body was cancelled by the end of the tree, and by nobody else."""

@@ -120,15 +120,15 @@ class Shell:
         if budget is not None:
             self._deadline = self.world.clock.call_later(budget, self._overdue)
 
-    def kill(self) -> None:
+    def kill(self, outcome: Exit = BRUTAL) -> None:
         """Cut off all that is below at once, in no order."""
         if self.outcome is not None:
             return
-        self.outcome = BRUTAL  # from here on nothing is posted any more
+        self.outcome = outcome  # from here on nothing is posted any more
         for member in list(self._members.values()):
             member.kill()
         self.world.tell(self.path, Tell("supervisor_ended", reason="killed", expected=False))
-        self._close(BRUTAL)
+        self._close(outcome)
         if self._task is not None and asyncio.current_task() is not self._task:
             self._task.cancel()
 
@@ -190,7 +190,8 @@ class Shell:
 
     def _handle(self, message: Message) -> None:
         for action in self.machine.handle(message, self.world.clock.monotonic()):
-            self._perform(action)
+            if self.outcome is None:  # an interrupt may have killed it meanwhile
+                self._perform(action)
 
     def _cancelled(self) -> None:
         """Nobody but the end of the loop, or a stranger, cancels a supervisor: stop in order.

@@ -26,7 +26,7 @@ from everstep.testing import IdleLoop, ManualClock
 
 P = ParamSpec("P")
 Beginning = Literal["ok", "fail", "ignore", "hang", "interrupt"]
-Answer = Literal["shutdown", "normal", "info", "crash"]
+Answer = Literal["shutdown", "normal", "info", "crash", "interrupt", "exit"]
 
 
 class Boom(Exception):
@@ -174,6 +174,10 @@ class Rig:
                 raise Shutdown("x")
             case "crash":
                 raise Boom
+            case "interrupt":
+                raise KeyboardInterrupt
+            case "exit":
+                raise SystemExit(3)
             case "normal":
                 return
 

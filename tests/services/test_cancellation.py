@@ -234,6 +234,20 @@ async def test_the_end_of_the_tree_and_a_cancellation_at_once_stay_a_cancellatio
         await task
 
 
+@timeless
+async def test_a_supervisor_cancelled_while_it_stops_cuts_off_what_is_left(rig: Rig) -> None:
+    inner = Supervisor("inner", children=[rig.child(name, Habit(cleanup=9)) for name in "ab"])
+    async with rig.run(Supervisor("root", children=[inner])) as running:
+        stopping = asyncio.ensure_future(running.terminate_child("inner"))
+        await rig.clock.sleep(1)
+        task = next(t for t in asyncio.all_tasks() if t.get_name().endswith("root/inner"))
+        task.cancel()
+        await stopping
+
+    assert rig.log == ["+a", "+b", "-b"]
+    assert rig.clock.monotonic() == pytest.approx(1)
+
+
 def test_the_sweep_at_the_end_of_the_loop_restarts_nobody() -> None:
     log: list[str] = []
 

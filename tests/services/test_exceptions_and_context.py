@@ -94,6 +94,27 @@ async def test_an_interrupt_at_the_start_is_raised_from_entering(rig: Rig) -> No
     assert rig.log == ["+a", "!b", "-a"]
 
 
+@timeless
+async def test_an_interrupt_while_the_tree_stops_cuts_off_what_is_left(rig: Rig) -> None:
+    last = Supervisor("inner", children=[rig.child("c", Habit(answer="interrupt"))])
+    children = [*rig.children("ab"), last]
+    with pytest.raises(KeyboardInterrupt):
+        async with rig.run(Supervisor("root", children=children)):
+            rig.took()
+
+    assert rig.log == ["-c"]
+
+
+@timeless
+async def test_an_exit_of_the_process_asked_for_by_a_cleanup_waits_for_the_others(rig: Rig) -> None:
+    children = [*rig.children("ab"), rig.child("c", Habit(answer="exit"))]
+    with pytest.raises(SystemExit):
+        async with rig.run(Supervisor("root", children=children)):
+            rig.took()
+
+    assert rig.log == ["-c", "-b", "-a"]
+
+
 @pytest.mark.parametrize("kind", ["normal", "shutdown", "crash"])
 @timeless
 async def test_a_group_of_one_is_what_is_in_it(rig: Rig, kind: str) -> None:

@@ -3,6 +3,8 @@
 import signal
 import subprocess
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -12,16 +14,22 @@ PROGRAM = Path(__file__).with_name("signalled.py")
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 
 
-def begin(runner: str, cleanup: float) -> "subprocess.Popen[str]":
-    process = subprocess.Popen(
+@contextmanager
+def program(runner: str, cleanup: float) -> Generator[subprocess.Popen[str], None, None]:
+    """The process once its tree is up; gone afterwards in any case."""
+    with subprocess.Popen(
         [sys.executable, "-W", "error", str(PROGRAM), runner, str(cleanup)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "up\n"
-    return process
+    ) as process:
+        try:
+            assert process.stdout is not None
+            if process.stdout.readline() != "up\n":
+                pytest.fail(process.communicate()[1])
+            yield process
+        finally:
+            process.kill()
 
 
 @pytest.mark.parametrize(
@@ -35,9 +43,9 @@ def begin(runner: str, cleanup: float) -> "subprocess.Popen[str]":
 def test_one_signal_stops_the_tree_in_reverse_order(
     runner: str, sent: signal.Signals, status: int
 ) -> None:
-    process = begin(runner, cleanup=0.01)
-    process.send_signal(sent)
-    said, errors = process.communicate(timeout=30)
+    with program(runner, cleanup=0.01) as process:
+        process.send_signal(sent)
+        said, errors = process.communicate(timeout=30)
 
     assert said.split() == ["-c", ".c", "-b", ".b", "-a", ".a"]
     assert process.returncode == status, errors
@@ -45,12 +53,12 @@ def test_one_signal_stops_the_tree_in_reverse_order(
 
 @pytest.mark.parametrize("runner", ["asyncio", "everstep"])
 def test_a_second_signal_ends_even_a_cleanup_without_a_limit(runner: str) -> None:
-    process = begin(runner, cleanup=3600)
-    process.send_signal(signal.SIGINT)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "-c\n"
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    with program(runner, cleanup=3600) as process:
+        process.send_signal(signal.SIGINT)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "-c\n"
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
 
     assert process.returncode == -signal.SIGINT, errors
     assert "Task was destroyed" not in errors
