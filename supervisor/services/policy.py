@@ -85,7 +85,8 @@ def limit_hit(restart: Restart, in_window: int, in_a_row: int) -> str | None:
     """In words, the limit that is exceeded with this failure; None while there is budget."""
     if in_window > restart.max_restarts:
         most = f"max_restarts={restart.max_restarts}"
-        return f"{in_window} failures within {restart.within:g} s and {most}"
+        failures = "failure" if in_window == 1 else "failures"
+        return f"{in_window} {failures} within {restart.within:g} s and {most}"
     if restart.max_failures is not None and in_a_row > restart.max_failures:
         return f"{in_a_row} failures of one child in a row and max_failures={restart.max_failures}"
     return None

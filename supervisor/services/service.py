@@ -56,6 +56,11 @@ class Service:
 
     # --- for the supervisor ---------------------------------------------------------------
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether it was cut off; then the tasks that it had started go on."""
+        return self._leash is not None and self._leash.is_cut
+
     def start(self, child: Child, extra: tuple[Any, ...]) -> None:
         """Call the child's function and run what it gives. Its failure is reported, not raised."""
         context = owned_context(self)

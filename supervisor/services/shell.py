@@ -284,7 +284,8 @@ class Shell:
         if not isinstance(report, Started):
             member = self._members.pop(report.id)
             del self._budgets[report.id]
-            self.world.sweeper.ended(member)
+            if isinstance(member, Service) and not member.is_cut:
+                self.world.sweeper.ended(member)
         self.post(report)
 
     def _due(self, due: Due) -> None:

@@ -6,6 +6,7 @@ import gc
 import sys
 import threading
 from collections.abc import AsyncIterator
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -97,7 +98,7 @@ async def test_an_interrupt_at_the_start_is_raised_from_entering(rig: Rig) -> No
 @timeless
 async def test_an_interrupt_while_the_tree_stops_cuts_off_what_is_left(rig: Rig) -> None:
     last = Supervisor("inner", children=[rig.child("c", Habit(answer="interrupt"))])
-    children = [*rig.children("ab"), last]
+    children: list[Any] = [*rig.children("ab"), last]
     with pytest.raises(KeyboardInterrupt):
         async with rig.run(Supervisor("root", children=children)):
             rig.took()
@@ -171,6 +172,8 @@ async def test_a_child_sees_no_context_of_who_started_it_before_and_after_a_rest
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="contexts of tasks can be read from 3.12 on")
 @timeless
 async def test_tasks_that_a_child_left_running_end_with_it(rig: Rig) -> None:
+    tasks: list[asyncio.Task[None]] = []
+
     async def background() -> None:
         try:
             await asyncio.Event().wait()
@@ -178,7 +181,7 @@ async def test_tasks_that_a_child_left_running_end_with_it(rig: Rig) -> None:
             rig.log.append("background ended")
 
     async def child() -> None:
-        rig.tasks = [asyncio.create_task(background())]  # type: ignore[attr-defined]
+        tasks.append(asyncio.create_task(background()))
         await rig.clock.sleep(1)
 
     async with rig.run(Supervisor("root")) as running:
@@ -187,6 +190,25 @@ async def test_tasks_that_a_child_left_running_end_with_it(rig: Rig) -> None:
 
         assert rig.log == ["background ended"]
     assert "leftover_ended child" in rig.kinds()
+
+
+@timeless
+async def test_tasks_of_a_child_that_was_cut_off_go_on(rig: Rig) -> None:
+    tasks: list[asyncio.Task[None]] = []
+
+    async def background() -> None:
+        await rig.clock.sleep(5)
+        rig.log.append("background went on")
+
+    async def child() -> None:
+        tasks.append(asyncio.create_task(background()))
+        await asyncio.Event().wait()
+
+    async with rig.run(Supervisor("root", children=[Child(child, shutdown="brutal")])):
+        await rig.settle()
+    await rig.clock.sleep(10)
+
+    assert rig.log == ["background went on"]
 
 
 @timeless
