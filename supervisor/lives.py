@@ -174,16 +174,21 @@ class Lives:
         Trying again would be refused again: it is given up, and an operator may resume it.
         """
         row = await self._environment.store.task(life.task_id)
-        lost = row is None or row.progress.status is not Status.RUNNING
-        if row is None or lost or row.progress.epoch != self._environment.store.epoch:
-            return
-        if row.progress.incarnation != life.ledger.progress.incarnation:
-            return
+        if row is None or row.key != life.key or not self._is_ours(row.progress, life):
+            return  # another task has the id, or somebody else has this one
         _LOG.error("a write of the task %s was refused: %s", life.task_id, refusal)
         ledger = Ledger(self._environment, row)
         crashed = Crashed(failure_of(refusal, final=True), never_retried=True)
         apply(ledger, self._after_crash(row.progress, crashed))
         await ledger.durable()
+
+    def _is_ours(self, progress: Progress, life: Life) -> bool:
+        """Whether the store shows the very life that this one was."""
+        return (
+            progress.status is Status.RUNNING
+            and progress.epoch == self._environment.store.epoch
+            and progress.incarnation == life.ledger.progress.incarnation
+        )
 
     def _put(self, life: Life, ended: Exit) -> bool:
         """Put what follows from an end on the ledger; whether there is anything."""

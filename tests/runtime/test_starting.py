@@ -56,6 +56,28 @@ async def test_the_same_id_with_equal_fields_is_the_same_task(place: Place) -> N
         assert (await kinds(again)).count("task_started") == 1
 
 
+@pytest.mark.parametrize("other", [False, True], ids=["equal", "other fields"])
+async def test_a_start_with_the_id_of_a_running_task_does_not_touch_it(
+    place: Place, gate: Gate, other: bool
+) -> None:
+    async with place.runtime() as runtime:
+        await (await runtime.start(Plain())).result()  # so that the next ones find room at once
+        task = await runtime.start(Waiting(name="a"), id="same")
+        await gate.until("a")
+
+        if other:
+            with pytest.raises(TaskExists):
+                await runtime.start(Waiting(name="b"), id="same")
+        else:
+            await runtime.start(Waiting(name="a"), id="same")
+        await (await runtime.start(Plain())).result()  # the life of the second start is over by now
+        gate.open("a")
+
+        assert await task.result() == "a"
+        told = await kinds(task)
+        assert (told.count("task_started"), told.count("task_crashed")) == (1, 0)
+
+
 @pytest.mark.parametrize(
     ("other", "why"),
     [
