@@ -101,21 +101,32 @@ async def test_an_effect_whose_intent_took_too_long_to_write_was_not_done() -> N
         return "paid"
 
     class Slow(Actor, name="cut_effects.slow"):
+        async def run(self) -> str:
+            return await self.pay()
+
         @step(retry=SOON, timeout=5)
         async def pay(self) -> str:
+            await self.prepare()
             if self.ctx.attempt == 1:
                 store.hold()
             return await self.ctx.once("pay", charge)
 
+        @step
+        async def prepare(self) -> None:
+            """Wait for what there is to write so far."""
+
     store = SlowStore(ManualClock())
     async with driving(store) as driver:
         ledger = await driver.create(Slow())
-        life = asyncio.create_task(driver.live(ledger, Slow))
+        life = driver.life(ledger, Slow)
+        living = asyncio.create_task(life.live())
         await store.waits.wait()
         driver.clock.advance(5)
-        await asyncio.sleep(0)
+        while life.steps_running:
+            await asyncio.sleep(0)
+        assert CALLS == []
         store.let_go()
-        assert await life == Succeeded()
+        assert await living == Succeeded()
         assert await driver.result(ledger, Slow) == "paid"
         assert CALLS == ["charge"]
 
