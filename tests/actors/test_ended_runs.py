@@ -1,0 +1,169 @@
+"""What a `run` that ends leaves under way begins nothing more, and leaves nothing."""
+
+from __future__ import annotations
+
+import asyncio
+
+from everstep.actors.actor import Actor
+from everstep.actors.backoff import fixed
+from everstep.actors.exits import Crashed, Released, Succeeded
+from everstep.actors.failures import StepFailed
+from everstep.actors.retry import Retry
+from everstep.actors.step import step
+from everstep.testing import ManualClock
+from tests.actors.driver import driving
+from tests.actors.slow_store import SlowStore
+
+ONCE = Retry(max_attempts=1)
+LATER = Retry(max_attempts=5, backoff=fixed(100), jitter="none")
+
+
+async def test_a_step_in_backoff_begins_no_more_when_run_has_returned() -> None:
+    attempts: list[str] = []
+    left: list[asyncio.Task[None]] = []
+    ended = asyncio.Semaphore(0)
+
+    class Returning(Actor, name="ended_runs.returning"):
+        async def run(self) -> str:
+            left.append(asyncio.create_task(self.stubborn()))
+            left.append(asyncio.create_task(self.flaky()))
+            await driver.clock.until_waiting()
+            return "done"
+
+        @step
+        async def stubborn(self) -> None:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                ended.release()
+                await asyncio.Event().wait()
+
+        @step(retry=Retry(max_attempts=5, backoff=fixed(0.5), jitter="none"))
+        async def flaky(self) -> None:
+            attempts.append("flaky")
+            raise ValueError("no")
+
+    async with driving() as driver:
+        ledger = await driver.create(Returning())
+        life = asyncio.create_task(driver.live(ledger, Returning))
+        await ended.acquire()  # `run` is over, and another step still cleans up
+        driver.clock.advance(0.6)
+        await asyncio.gather(left[1], return_exceptions=True)
+        driver.clock.advance(1)
+        assert await life == Succeeded()
+        await asyncio.gather(left[0], return_exceptions=True)
+        assert attempts == ["flaky"]
+
+
+async def test_a_step_in_backoff_begins_no_more_when_its_chapter_has_ended() -> None:
+    attempts: list[str] = []
+    left: list[asyncio.Task[None]] = []
+    on, go = asyncio.Event(), asyncio.Event()
+
+    class Chapters(Actor, name="ended_runs.chapters"):
+        second: bool = False
+
+        async def run(self) -> str:
+            if not self.second:
+                self.second = True
+                left.append(asyncio.create_task(self.flaky()))
+                await driver.clock.until_waiting()
+                return self.ctx.again()
+            on.set()
+            await go.wait()
+            return "done"
+
+        @step(retry=LATER)
+        async def flaky(self) -> None:
+            attempts.append("flaky")
+            if len(attempts) == 1:
+                raise ValueError("no")
+
+    async with driving() as driver:
+        ledger = await driver.create(Chapters())
+        life = asyncio.create_task(driver.live(ledger, Chapters))
+        await on.wait()
+        driver.clock.advance(100)
+        await asyncio.gather(*left, return_exceptions=True)
+        go.set()
+        assert await life == Succeeded()
+        assert attempts == ["flaky"]
+        assert "steps_unused" not in await driver.kinds(ledger)
+
+
+async def test_a_step_in_a_finally_of_run_does_not_hold_up_a_stop() -> None:
+    began = asyncio.Event()
+    cleaned: list[str] = []
+
+    class Tidy(Actor, name="ended_runs.tidy"):
+        async def run(self) -> None:
+            try:
+                await self.work()
+            finally:
+                try:
+                    await self.tidy()
+                finally:
+                    cleaned.append("by run itself")
+
+        @step
+        async def work(self) -> None:
+            began.set()
+            await asyncio.Event().wait()
+
+        @step
+        async def tidy(self) -> None:
+            cleaned.append("by a step")
+
+    async with driving() as driver:
+        ledger = await driver.create(Tidy())
+        life = driver.life(ledger, Tidy)
+        living = asyncio.create_task(life.live())
+        await began.wait()
+        await life.release(grace=0, cleanup=1)  # the clock stands still: there is no waiting
+        ended = await living
+        assert isinstance(ended, Released)
+        assert not ended.severed
+        assert cleaned == ["by run itself"]
+
+
+async def test_a_step_cancelled_while_its_failure_is_written_leaves_nothing() -> None:
+    limits: list[asyncio.Timeout] = []
+    seen: list[str] = []
+
+    class Racing(Actor, name="ended_runs.racing"):
+        async def run(self) -> None:
+            try:
+                async with asyncio.timeout(None) as limit:
+                    limits.append(limit)
+                    await self.fails()
+                seen.append("returned")
+            except TimeoutError:
+                seen.append("cancelled")
+            except StepFailed:
+                seen.append("failed")
+            if len(limits) == 1:
+                raise RuntimeError("a crash")
+
+        @step(retry=ONCE)
+        async def fails(self) -> None:
+            if len(limits) == 1:
+                store.hold()
+                raise ValueError("no")
+
+    store = SlowStore(ManualClock())
+    async with driving(store) as driver:
+        ledger = await driver.create(Racing())
+        life = asyncio.create_task(driver.live(ledger, Racing))
+        await store.waits.wait()
+        limits[0].reschedule(0)
+        while not seen:
+            await asyncio.sleep(0)
+        store.let_go()
+        ended = await life
+        assert isinstance(ended, Crashed)
+        await driver.crash(ledger, ended)
+        ((_, row),) = await driver.store.steps(ledger.row.key)
+        assert (row.outcome, row.attempts, row.open) == (None, 0, 0)
+
+        assert await driver.again(ledger, Racing) == Succeeded()
+        assert seen == ["cancelled", "returned"]
