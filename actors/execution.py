@@ -10,6 +10,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from ..storage.clock import Due, due_in, left_of
+from ..storage.errors import StaleAttempt
 from ..storage.records import Outcome, StepRow
 from . import rows
 from .attempt import Attempt
@@ -120,7 +121,10 @@ async def _begin(life: Incarnation, call: Call, row: StepRow, retry: Retry) -> S
     if due is not None:
         await _back_off(life, call, due)
         await life.gate()
-    call.scope.check_open()
+    if call.scope.ended:
+        outer = call.scope.identity or "run"
+        what = f"step {call.identity} was called, and {outer} ended before it was awaited"
+        raise StaleAttempt(life.task_id, what)
     ledger = life.ledger
     row = rows.begun(row, call, life.schema.version, life.clock.now())
     waited = due is not None or row.attempts + 1 >= retry.max_attempts

@@ -72,6 +72,8 @@ async def perform_once(
 ) -> Any:
     """See `Ctx.once`."""
     scope.life.check_loop()
+    if not callable(fn):
+        raise BadCall("fn", fn, "cannot be called", 'ctx.once("key", function, *arguments)')
     if key in scope.effect_keys:
         raise DuplicateKey(key, scope.identity or "run")
     scope.effect_keys.add(key)
@@ -218,7 +220,8 @@ async def _resolve(
     """Decide an unknown effect: by the probe, else as `on_unknown` says."""
     life = once.scope.life
     if once.probe is not None:
-        answer = await once.probe(once.operation)
+        asked: Any = once.probe(once.operation)
+        answer: Done[Any] | NotDone = await asked if inspect.isawaitable(asked) else asked
         _check_answer(answer)
         if isinstance(answer, Done):
             return await _received(once, row, answer.value, by="probe")

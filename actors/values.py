@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol
 
@@ -17,7 +18,7 @@ from pydantic_core import (
     PydanticSerializationError,
 )
 
-from .errors import NotSerializable, NotValid, PayloadTooLarge
+from .errors import BadCall, NotSerializable, NotValid, PayloadTooLarge
 from .same import difference, same_plain
 from .shapes import Shape, shape_of
 
@@ -142,6 +143,9 @@ class ValueCodec:
         """
         if type(value) in self._shape.exact:
             return self.encode(value, where, limits), value
+        if inspect.iscoroutine(value):
+            value.close()
+            raise BadCall(where, value, "is a coroutine that was not awaited", "return await …")
         check = self._shape.check
         if check is not None:
             data = self._try(value, where, limits)

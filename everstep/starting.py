@@ -129,4 +129,17 @@ def check_actor(actor: object) -> Actor:
             f"class My{name}({cls.__name__}): … and start that",
         )
     check_plan(cls)
+    _check_private(actor)
     return actor
+
+
+def _check_private(actor: Actor) -> None:
+    """Refuse attributes that pydantic carries nowhere: the lives of the task would lack them."""
+    cls = type(actor)
+    for name in vars(actor):
+        if name.startswith("_") and not hasattr(cls, name):
+            raise BadActor(
+                f"the attribute {name} of {cls.__name__}",
+                "it is set and not declared, so the steps of the task would not find it",
+                f"{name}: … = PrivateAttr() in the class, and set it in model_post_init",
+            )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 from . import operations
 from .actors.actor import Actor, is_flow
 from .actors.effects import Done, NotDone
-from .actors.errors import StateUnreadable
+from .actors.errors import BadCall, StateUnreadable
 from .actors.history import present
 from .checking import said_of
 from .errors import TaskCancelled
@@ -29,6 +29,7 @@ from .storage.records import Status, TaskRow
 
 __all__ = ["Task"]
 
+A = TypeVar("A", bound=Actor)
 R_co = TypeVar("R_co", covariant=True)
 
 
@@ -114,16 +115,24 @@ class Task(Generic[R_co]):
             row, steps_running=running, known=session.catalogue.get(row.actor) is not None
         )
 
-    async def state(self) -> Actor:
+    @overload
+    async def state(self, /) -> Actor: ...
+    @overload
+    async def state(self, actor: type[A], /) -> A: ...
+    async def state(self, actor: type[Any] = Actor, /) -> Any:
         """An actor with the fields as the newest commit left them; changing it changes nothing.
 
-        Raises UnknownActor, StateUnreadable.
+        `state(Report)` is typed as a Report. Raises UnknownActor, StateUnreadable, and BadCall
+        where the task is none of that class.
         """
         session = self._session()
         row = await session.row(self.id)
-        actor = session.class_of(row)
-        loaded = await session.store.load(row.key, flow=is_flow(actor))
-        return present(loaded, actor, session.environment.limits)
+        found = session.class_of(row)
+        if not issubclass(found, actor):
+            why = f"is not the class of the task {self.id!r}"
+            raise BadCall("actor", actor, why, f"state({found.__name__})")
+        loaded = await session.store.load(row.key, flow=is_flow(found))
+        return present(loaded, found, session.environment.limits)
 
     def events(self, *, after: int = 0, follow: bool = False) -> AsyncIterator[Event]:
         """The log from event number `after` + 1 on, without gaps.

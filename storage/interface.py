@@ -126,6 +126,10 @@ class Store(Protocol):
         """Queued suspects of these actors, due or not: newest `death_epoch` first, then by key."""
         ...
 
+    async def strangers(self, pool: str, *, actors: Collection[str]) -> dict[str, int]:
+        """Names of actors that are none of these and have queued tasks, and how many."""
+        ...
+
     async def orphans(self, *, after: int = 0, limit: int = 500) -> list[TaskRow]:
         """Tasks shown `running` under an epoch before this one, by key."""
         ...

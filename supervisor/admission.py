@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from ..actors.actor import Actor
 from ..actors.environment import Environment
+from ..actors.errors import UnknownActor
 from ..actors.ledger import Ledger
 from ..storage.clock import Due, Timer, left_of
 from ..storage.errors import StoreClosed, StoreFailed
@@ -164,7 +165,7 @@ class Admission:
         if self._look_due:
             self._look_due = False
             await self._arm_next_due(looked)
-            await self._report_ambiguous()
+            await self._report_strangers()
         self._ready = True
 
     async def _admit_suspects(self) -> None:
@@ -278,12 +279,15 @@ class Admission:
     def _alarm(self, alarm: object) -> None:
         self.queued()
 
-    async def _report_ambiguous(self) -> None:
-        """Say once of each name that means two classes that a stored task waits for one of them."""
-        for name, error in self._catalogue.ambiguous().items():
+    async def _report_strangers(self) -> None:
+        """Say once of each name of an actor that means no class here, or two, that tasks wait."""
+        known = self._catalogue.known()
+        doubtful = self._catalogue.ambiguous()
+        for name, count in (await self._store.strangers(self._spec.name, actors=known)).items():
             if name in self._reported:
                 continue
-            waiting = await self._store.tasks(statuses=[Status.QUEUED], actors=[name], limit=1)
-            if waiting:
-                self._reported.add(name)
-                _LOG.error("the task %s waits: %s", waiting[0].id, error)
+            self._reported.add(name)
+            error = doubtful.get(name) or UnknownActor(
+                name, f'no class here has this name (import it, or: class …(Actor, name="{name}"))'
+            )
+            _LOG.warning("%d tasks wait in the pool %s: %s", count, self._spec.name, error)

@@ -136,6 +136,9 @@ class WatchedStore:
             pool, actors=actors, suspects_from=suspects_from, limit=limit
         )
 
+    async def strangers(self, pool: str, *, actors: Collection[str]) -> dict[str, int]:
+        return await self._store.strangers(pool, actors=actors)
+
     async def orphans(self, *, after: int = 0, limit: int = 500) -> list[TaskRow]:
         return await self._store.orphans(after=after, limit=limit)
 

@@ -208,6 +208,10 @@ class SqlStore(ABC):
             )
         )
 
+    async def strangers(self, pool: str, *, actors: Collection[str]) -> dict[str, int]:
+        """How many queued tasks there are of each actor that is none of these."""
+        return await self._reading().run(partial(queries.strangers, pool=pool, actors=actors))
+
     async def orphans(self, *, after: int = 0, limit: int = 500) -> list[TaskRow]:
         """Tasks shown `running` under an epoch before this one, by key."""
         return await self._reading().run(

@@ -34,6 +34,7 @@ __all__ = [
     "orphans",
     "steps",
     "steps_page",
+    "strangers",
     "suspects",
     "task",
     "tasks",
@@ -167,6 +168,20 @@ def suspects(
             (pool, _listed(actors), suspects_from, limit),
         )
     )
+
+
+def strangers(connection: sqlite3.Connection, pool: str, actors: Collection[str]) -> dict[str, int]:
+    """How many queued tasks there are of each actor that is none of these."""
+    found = connection.execute(
+        """
+        SELECT actor, count(*) FROM task
+        WHERE status = 'queued' AND pool = ?
+          AND actor NOT IN (SELECT value FROM json_each(?))
+        GROUP BY actor
+        """,
+        (pool, _listed(actors)),
+    )
+    return dict(found.fetchall())
 
 
 def orphans(connection: sqlite3.Connection, epoch: int, after: int, limit: int) -> list[TaskRow]:

@@ -9,7 +9,7 @@ from everstep import Actor, Restart, Retry, Status, TaskFailed, fixed, step
 from tests.runtime.kit import Place, Plain, Unsteady, kinds, next_event, until
 
 
-class Counted(Actor):
+class Counted(Actor, name="runtime.Counted"):
     """Counts executions of its steps, and crashes between them while it is told to."""
 
     executed: ClassVar[list[str]] = []
@@ -32,7 +32,7 @@ class Counted(Actor):
         return await self.second()
 
 
-class Hopeless(Actor):
+class Hopeless(Actor, name="runtime.Hopeless"):
     @step(retry=Retry(max_attempts=3, give_up_on=(ValueError,)))
     async def load(self) -> None:
         raise ValueError("no")

@@ -21,7 +21,7 @@ from everstep import (
 from tests.runtime.kit import Gate, Place, Plain, Unsteady, Waiting, kinds, next_event
 
 
-class Failing(Actor):
+class Failing(Actor, name="runtime.Failing"):
     """Its step fails in every attempt."""
 
     @step(retry=Retry(max_attempts=2, backoff=fixed(0), jitter="none"))

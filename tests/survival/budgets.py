@@ -22,7 +22,7 @@ _HUNDRED_SECONDS = Retry(max_attempts=4, backoff=fixed(100), jitter="none")
 _NO_RESTART = Restart(0, max_deaths=50)
 
 
-class Failing(Actor):
+class Failing(Actor, name="survival.Failing"):
     """One step, which fails in each attempt but perhaps the last."""
 
     succeeds_at: int = 0

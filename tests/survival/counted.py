@@ -62,7 +62,7 @@ async def _ended(runtime: Runtime, actor: Actor) -> dict[str, Any]:
     return await counted(task)
 
 
-class Counted(Actor):
+class Counted(Actor, name="survival.Counted"):
     """Steps that end in each way; `run` says which are called."""
 
     calls: list[str] = []

@@ -33,7 +33,7 @@ else:
 """
 
 
-class Counts(Actor):
+class Counts(Actor, name="survival.owners.Counts"):
     """Goes on for as long as others try to get in, and until it is let go."""
 
     number: int = 0

@@ -114,7 +114,7 @@ async def long_loop(life: Life, times: int) -> dict[str, Any]:
     return await _ended(life, LongLoop(times=times))
 
 
-class Conflicting(Actor):
+class Conflicting(Actor, name="survival.Conflicting"):
     """Two steps that overlap and change one field."""
 
     found: list[str] = []

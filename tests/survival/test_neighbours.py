@@ -23,7 +23,7 @@ from everstep.testing import ManualClock
 STEPS = 20
 
 
-class Counts(Actor):
+class Counts(Actor, name="survival.neighbours.Counts"):
     """Some quick steps, one after the other."""
 
     number: int = 0
