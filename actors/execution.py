@@ -244,6 +244,7 @@ async def _try_again(life: Incarnation, row: StepRow, failure: Failure, wait: fl
     due = due_in(life.clock, wait)
     row = rows.failed(row, failure.encoded(), due, life.clock.now())
     life.journal.step(row)
+    _tell(life, row, failure, f"the next one in {wait:.3g} s")
     data = {"attempt": row.attempts, "error": str(failure), "retry_in": wait}
     life.ledger.event("step_failed", step=row.identity, data=data)
     life.journal.backs_off(row.identity, due)
@@ -263,6 +264,7 @@ async def _used_up(life: Incarnation, call: Call, row: StepRow, failure: Failure
         ended_at=life.clock.now(),
     )
     life.journal.step(row)
+    _tell(life, row, failure, "it was the last one")
     data = {"attempt": row.attempts, "error": str(failure), "final": True}
     ledger.event("step_failed", step=row.identity, data=data)
     life.remember(call, row)
@@ -272,6 +274,13 @@ async def _used_up(life: Incarnation, call: Call, row: StepRow, failure: Failure
         life.take_back(row)
         raise
     return _step_failed(call, row, failure)
+
+
+def _tell(life: Incarnation, row: StepRow, failure: Failure, what_next: str) -> None:
+    _LOG.info(
+        "attempt %d of the step %s of the task %s failed, %s: %s",
+        row.attempts, row.identity, life.task_id, what_next, failure,
+    )  # fmt: skip
 
 
 def _step_failed(call: Call, row: StepRow, failure: Failure) -> StepFailed:

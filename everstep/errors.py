@@ -37,6 +37,8 @@ class TaskFailed(EverstepError):
             f"the task {task_id!r} failed ({reason}){where}: {_worded(error, message)}; "
             f"mend the cause, then: await runtime.task({task_id!r}).resume()"
         )
+        if traceback:
+            self.add_note(f"where it failed, in the task:\n{traceback}")
 
 
 class TaskPaused(EverstepError):

@@ -119,7 +119,9 @@ async def settle(
     _check_outcome(outcome)
     for tries in range(_TRIES, 0, -1):
         row = await session.row(task_id)
-        effect = _unknown(session, await session.store.effects(row.key), key, step)
+        paused = row.progress.status is Status.PAUSED
+        effects = await session.store.effects(row.key)
+        effect = _unknown(session, effects, key, step, paused=paused)
         decided = _decided(session, effect, outcome, by)
         told = Told("effect_settled", _said(decided, by, why), _step_of(decided))
         try:
@@ -160,10 +162,13 @@ async def _settled_alive(life: Life, effect: EffectRow, told: Told) -> bool:
     return True
 
 
-def _unknown(session: Session, effects: list[EffectRow], key: str, step: str | None) -> EffectRow:
-    """The one unknown effect that is meant."""
+def _unknown(
+    session: Session, effects: list[EffectRow], key: str, step: str | None, *, paused: bool
+) -> EffectRow:
+    """The one unknown effect that is meant; while the task is paused, one that a person decided."""
     found = [row for row in effects if row.key == key and step in (None, row.step)]
     open_ones = [row for row in found if row.state is EffectState.INTENT]
+    open_ones = open_ones or [row for row in found if paused and _was_said(row)]
     if not open_ones:
         why = "is decided already" if found else "is no effect of this task"
         raise BadCall("key", key, why, "one that task.effects() shows as unknown")
@@ -192,6 +197,11 @@ def _decided(
         decided_by=by or "operator",
         ended_at=session.clock.now(),
     )
+
+
+def _was_said(effect: EffectRow) -> bool:
+    """Whether a person decided it, who may have been wrong."""
+    return effect.decided_by not in (None, "probe")
 
 
 def _step_of(effect: EffectRow) -> str | None:

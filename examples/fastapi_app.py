@@ -95,4 +95,4 @@ if __name__ == "__main__":
     if os.environ.get("EVERSTEP_EXAMPLE") == "check":
         asyncio.run(check())
     else:
-        uvicorn.run(app)
+        uvicorn.run(app, timeout_graceful_shutdown=5)  # for those who wait for a result

@@ -169,7 +169,8 @@ def at_cancel(progress: Progress, *, by: str | None, why: str | None) -> Decisio
 
 def at_settle(progress: Progress, settled: Told) -> Decision:
     """A person has decided an unknown effect; a task that was paused for it goes on."""
-    if progress.status is not Status.PAUSED or progress.reason != "effect_unknown":
+    waits = progress.reason in ("effect_unknown", "state_unreadable")
+    if progress.status is not Status.PAUSED or not waits:
         return Decision(progress, (settled,))
     after = progress._replace(status=Status.QUEUED, reason=None, error=None)
     return Decision(after, (settled,))

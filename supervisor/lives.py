@@ -325,4 +325,5 @@ def _tell(life: Life, ended: Exit) -> None:
             life.task_id, progress.reason, ended.failure, life.task_id,
         )  # fmt: skip
     elif isinstance(ended, Crashed):
-        _LOG.warning("the task %s crashed: %s", life.task_id, ended.failure)
+        failure = ended.failure
+        _LOG.warning("the task %s crashed: %s\n%s", life.task_id, failure, failure.traceback)

@@ -96,7 +96,9 @@ _UPSERT_EFFECT = f"""
     INSERT INTO effect ({_names(*EffectRow._fields)}) VALUES ({_marks(*EffectRow._fields)})
     ON CONFLICT (operation) DO UPDATE
     SET {_excluded(*EffectRow._fields[2:])}
-    WHERE effect.task = excluded.task AND effect.state <> 'receipt'
+    WHERE effect.task = excluded.task
+      AND (effect.state <> 'receipt'
+           OR effect.decided_by IS NOT NULL AND effect.decided_by <> 'probe')
 """
 
 _RECEIPT = """
