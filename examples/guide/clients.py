@@ -34,7 +34,8 @@ async def main(path: Any = ":memory:") -> str:
         task = await runtime.start(Page(url="a"))
         state = await task.state(Page)
         assert state.url == "a"
-        return await task.result()
+        text: str = await task.result()
+        return text
 
 
 if __name__ == "__main__":
