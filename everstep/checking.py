@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from .actors.actor import Actor
 from .actors.errors import BadCall, checked_text
+from .storage.records import Status
 from .storage.sqlite import Durability
 from .supervisor.pool_spec import Pool
 
@@ -19,6 +20,7 @@ __all__ = [
     "priority_of",
     "said_of",
     "seconds_of",
+    "statuses_of",
 ]
 
 
@@ -84,6 +86,18 @@ def seconds_of(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
         raise BadCall(name, value, "is not a number of seconds", f"{name}=10")
     return float(value)
+
+
+def statuses_of(value: object) -> list[Status]:
+    """The statuses that are meant: one, some, or none for all."""
+    if value is None:
+        return []
+    given = [value] if isinstance(value, str) else list(cast("Iterable[object]", value))
+    try:
+        return [Status(cast("str", one)) for one in given]
+    except ValueError:
+        known = ", ".join(Status)
+        raise BadCall("status", value, f"is none of {known}", 'status="paused"') from None
 
 
 def priority_of(value: object) -> int:

@@ -24,6 +24,7 @@ from .checking import (
     pool_of,
     priority_of,
     seconds_of,
+    statuses_of,
 )
 from .errors import RuntimeClosed
 from .following import Commits
@@ -309,7 +310,7 @@ class Runtime:
         session.check()
         key = 0 if after is None else (await session.row(after)).key
         rows = await session.store.tasks(
-            statuses=_statuses(status), actors=_names(actor), after=key, limit=limit
+            statuses=statuses_of(status), actors=_names(actor), after=key, limit=limit
         )
         known = session.catalogue.known()
         infos: list[TaskInfo] = []
@@ -349,12 +350,6 @@ def _store_of(
         store_patience=store_patience,
         allow_network_fs=allow_network_fs,
     )
-
-
-def _statuses(status: Status | Collection[Status] | None) -> Collection[Status]:
-    if status is None:
-        return ()
-    return (status,) if isinstance(status, Status) else tuple(status)
 
 
 def _names(actor: str | type[Actor] | None) -> Collection[str]:

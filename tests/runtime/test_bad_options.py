@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from everstep import Actor, BadCall, Restart, Runtime
+from everstep import Actor, BadCall, Restart, Runtime, Status
 
 
 class Idle(Actor, name="options.idle"):
@@ -33,3 +33,10 @@ def test_an_option_that_cannot_be_meant_is_refused_with_what_to_write(
         Runtime(path, **options)
 
     assert instead in str(refused.value)
+
+
+async def test_a_status_that_does_not_exist_is_refused() -> None:
+    async with Runtime(":memory:") as runtime:
+        assert await runtime.tasks(status=Status.PAUSED) == []
+        with pytest.raises(BadCall, match="paused"):
+            await runtime.tasks(status="stopped")  # type: ignore[arg-type]  # that is the point
