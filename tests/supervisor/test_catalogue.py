@@ -44,6 +44,16 @@ def test_of_a_class_that_was_defined_again_the_newest_counts() -> None:
     assert catalogue.get("catalogue.Made") is again
 
 
+def test_a_class_that_was_told_means_its_newest_definition_though_nobody_told_that() -> None:
+    catalogue = Catalogue()
+    catalogue.tell(defined("notebook"))
+
+    again = defined("notebook")
+
+    assert catalogue.get("catalogue.Made") is again
+    assert catalogue.known()["catalogue.Made"] is again
+
+
 def test_only_the_classes_that_were_given_are_known() -> None:
     made = defined("three")
 
