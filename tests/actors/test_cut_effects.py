@@ -10,6 +10,7 @@ import pytest
 
 from everstep.actors.actor import Actor
 from everstep.actors.backoff import none
+from everstep.actors.errors import EffectUnknown
 from everstep.actors.exits import Crashed, Halted, Released, Succeeded
 from everstep.actors.retry import Retry
 from everstep.actors.step import step
@@ -223,3 +224,36 @@ async def test_a_plain_function_that_waited_for_a_thread_when_its_time_was_over_
         await busy
         assert await life == Succeeded()
         assert CALLS == ["charge"]
+
+
+async def test_a_receipt_that_waits_for_the_disk_is_kept_while_another_effect_is_read() -> None:
+    async def unsure() -> str:
+        CALLS.append("unsure")
+        raise RuntimeError("connection lost")
+
+    async def charge() -> str:
+        CALLS.append("charge")
+        store.hold()
+        return "paid"
+
+    class Two(Actor, name="cut_effects.two"):
+        @step(retry=SOON)
+        async def pay(self) -> str:
+            if self.ctx.attempt == 1:
+                return await self.ctx.once("unsure", unsure, on_unknown="retry")
+            paying = asyncio.create_task(self.ctx.once("pay", charge))
+            if self.ctx.attempt == 2:
+                await store.waits.wait()
+                with pytest.raises(EffectUnknown):
+                    await self.ctx.once("unsure", unsure, on_unknown="fail")
+                store.let_go()
+                await paying
+                raise ValueError("once more")
+            return await paying
+
+    store = SlowStore(ManualClock())
+    async with driving(store) as driver:
+        ledger = await driver.create(Two())
+        assert await driver.live(ledger, Two) == Succeeded()
+        assert await driver.result(ledger, Two) == "paid"
+        assert CALLS == ["unsure", "charge"]
