@@ -73,39 +73,11 @@ def _drafted(session: Session, order: Order) -> tuple[Ledger, Schema, Loaded]:
     )
     appends = join_items(items) if any(items.values()) else None
     first = SnapshotRow(new.key, 0, 1, schema.version, join(fields), appends)
-    ledger = Ledger.create(session.environment, new, _beginning(now))
+    ledger = Ledger.create(session.environment, new, Progress.beginning(now))
     ledger.snapshot(first)
     ledger.event("task_started", data={"actor": new.actor})
     held = () if appends is None else ((0, appends),)
     return ledger, schema, Loaded(ledger.row, first, (), (), held, ())
-
-
-def _beginning(now: float) -> Progress:
-    return Progress(
-        status=Status.QUEUED,
-        epoch=None,
-        generation=1,
-        incarnation=0,
-        chapter=1,
-        chapter_seq=0,
-        seq=0,
-        event_seq=0,
-        crashes=0,
-        deaths=0,
-        brushes=0,
-        deaths_total=0,
-        deaths_settled=0,
-        death_epoch=None,
-        due_at=None,
-        due_boot=None,
-        due_delay=None,
-        claimed_at=None,
-        crashed_at=None,
-        updated_at=now,
-        reason=None,
-        output=None,
-        error=None,
-    )
 
 
 def _check_same(stored: TaskRow, asked: TaskRow) -> None:

@@ -103,6 +103,35 @@ class Progress(NamedTuple):
     output: bytes | None
     error: bytes | None
 
+    @classmethod
+    def beginning(cls, now: float) -> Progress:
+        """A task that nothing has happened to yet: queued, in its first chapter, without events."""
+        return cls(
+            status=Status.QUEUED,
+            epoch=None,
+            generation=1,
+            incarnation=0,
+            chapter=1,
+            chapter_seq=0,
+            seq=0,
+            event_seq=0,
+            crashes=0,
+            deaths=0,
+            brushes=0,
+            deaths_total=0,
+            deaths_settled=0,
+            death_epoch=None,
+            due_at=None,
+            due_boot=None,
+            due_delay=None,
+            claimed_at=None,
+            crashed_at=None,
+            updated_at=now,
+            reason=None,
+            output=None,
+            error=None,
+        )
+
 
 class TaskRow(NamedTuple):
     """One durable run of an actor."""

@@ -104,10 +104,9 @@ class Driver:
 
 
 def _beginning(epoch: int, now: float) -> Progress:
-    return Progress(
-        Status.RUNNING, epoch, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, None, None, None, None, now, None,
-        now, None, None, None,
-    )  # fmt: skip
+    return Progress.beginning(now)._replace(
+        status=Status.RUNNING, epoch=epoch, incarnation=1, claimed_at=now
+    )
 
 
 @asynccontextmanager

@@ -25,31 +25,7 @@ from everstep.storage import (
 )
 from everstep.testing import ManualClock
 
-QUEUED = Progress(
-    status=Status.QUEUED,
-    epoch=None,
-    generation=1,
-    incarnation=0,
-    chapter=0,
-    chapter_seq=0,
-    seq=0,
-    event_seq=0,
-    crashes=0,
-    deaths=0,
-    brushes=0,
-    deaths_total=0,
-    deaths_settled=0,
-    death_epoch=None,
-    due_at=None,
-    due_boot=None,
-    due_delay=None,
-    claimed_at=None,
-    crashed_at=None,
-    updated_at=1.0,
-    reason=None,
-    output=None,
-    error=None,
-)
+QUEUED = Progress.beginning(1.0)._replace(chapter=0)
 
 
 class Note:

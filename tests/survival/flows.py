@@ -167,23 +167,23 @@ class RandomFlow(Actor):
             return f"{work.label} failed"
 
     async def in_run(self, what: str, label: str) -> list[str]:
-        if what == "add":
-            self.total += 1000
-        elif what == "log":
-            self.log.append(f"run {label}")
-        elif what == "draw":
-            drawn = [str(self.ctx.random()), str(self.ctx.uuid())]
-            return [str(await self.kept(drawn) == drawn)]
-        elif what == "now":
-            now = self.ctx.now().isoformat()
-            return [str(await self.kept([now]) == [now])]
-        elif what == "count":
-            return [await self.plain(label)]
-        elif what == "emit":
-            self.ctx.emit("passed", {"label": label})
-        elif not noted("crash", label=label):
-            note("crash", label=label)
-            raise RuntimeError(f"run crashes once at {label}")
+        match what:
+            case "add":
+                self.total += 1000
+            case "log":
+                self.log.append(f"run {label}")
+            case "draw":
+                drawn = [str(self.ctx.random()), str(self.ctx.uuid())]
+                return [str(await self.kept(drawn) == drawn)]
+            case "now":
+                now = self.ctx.now().isoformat()
+                return [str(await self.kept([now]) == [now])]
+            case "count":
+                return [await self.plain(label)]
+            case "emit":
+                self.ctx.emit("passed", {"label": label})
+            case _:
+                _crash_once(label)
         return []
 
     async def do(self, label: str, work: Work) -> str:
@@ -216,6 +216,12 @@ class RandomFlow(Actor):
 
 
 # --- as data -----------------------------------------------------------------------------------
+
+
+def _crash_once(label: str) -> None:
+    if not noted("crash", label=label):
+        note("crash", label=label)
+        raise RuntimeError(f"run crashes once at {label}")
 
 
 def _as_data(op: Op) -> dict[str, Any]:

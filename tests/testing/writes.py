@@ -14,7 +14,6 @@ from everstep.storage.records import (
     Progress,
     Receipt,
     SnapshotRow,
-    Status,
 )
 from everstep.testing import Life, boundary, note
 
@@ -38,10 +37,7 @@ class Written(Draft):
 
 def creation(store: Store, task_id: str) -> Commit:
     key = store.new_key()
-    progress = Progress(
-        Status.QUEUED, None, 1, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, None, None, None, None, None,
-        None, 1.0, None, None, None,
-    )  # fmt: skip
+    progress = Progress.beginning(1.0)._replace(event_seq=1)
     new = NewTask(key, task_id, "Plain", "tasks", 0, None, "", b"seed", 1.0)
     snapshot = SnapshotRow(key, 0, 1, 1, b"{}", None)
     event = EventRow(key, 1, 1.0, "task_started", None, None)
