@@ -313,12 +313,10 @@ class Runtime:
             statuses=statuses_of(status), actors=_names(actor), after=key, limit=limit
         )
         known = session.catalogue.known()
-        infos: list[TaskInfo] = []
-        for row in rows:
-            life = session.pool.life(row.key)
-            running = () if life is None else life.steps_running
-            infos.append(info_of(row, steps_running=running, known=row.actor in known))
-        return infos
+        return [
+            info_of(row, steps_running=session.steps_running(row.key), known=row.actor in known)
+            for row in rows
+        ]
 
     def _open(self) -> Session:
         if self._session is None:

@@ -69,6 +69,11 @@ class Session:
             return None  # it was ended here, and may have been let go on since
         return life.ledger.row._replace(progress=committed)
 
+    def steps_running(self, key: int) -> tuple[str, ...]:
+        """Identities of the steps of a task that execute here just now."""
+        life = self.pool.life(key)
+        return () if life is None else life.steps_running
+
     def class_of(self, row: TaskRow) -> type[Actor]:
         """The class that a stored task needs. Raises UnknownActor."""
         found = self.catalogue.get(row.actor)

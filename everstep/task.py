@@ -109,11 +109,8 @@ class Task(Generic[R_co]):
         """Where the task is, as committed."""
         session = self._session()
         row = await session.row(self.id)
-        life = session.pool.life(row.key)
-        running = () if life is None else life.steps_running
-        return info_of(
-            row, steps_running=running, known=session.catalogue.get(row.actor) is not None
-        )
+        known = session.catalogue.get(row.actor) is not None
+        return info_of(row, steps_running=session.steps_running(row.key), known=known)
 
     @overload
     async def state(self, /) -> Actor: ...

@@ -13,7 +13,6 @@ from ..actors.environment import Environment
 from ..actors.errors import UnknownActor
 from ..actors.ledger import Ledger
 from ..storage.clock import Due, Timer, left_of
-from ..storage.errors import StoreClosed, StoreFailed
 from ..storage.records import Progress, Status, TaskRow
 from .applying import apply
 from .catalogue import Catalogue
@@ -143,11 +142,8 @@ class Admission:
             self._woken.clear()
             try:
                 await self._round()
-            except (StoreFailed, StoreClosed) as failure:
+            except Exception as failure:  # noqa: BLE001  the supervisor's boundary: it is told
                 self._on_failure(failure)
-                return
-            except Exception as bug:  # noqa: BLE001  the supervisor's boundary: it is told
-                self._on_failure(bug)
                 return
             await self._woken.wait()
 

@@ -52,7 +52,8 @@ class Catalogue:
 
     def _look(self) -> tuple[dict[str, type[Actor]], dict[str, list[str]]]:
         by_name: dict[str, dict[str, type[Actor]]] = {}
-        for actor in all_actors() if self._all else ():
+        existing = all_actors()
+        for actor in existing if self._all else ():
             # of a class that was defined again, the newest counts
             by_name.setdefault(actor_name(actor), {})[_path(actor)] = actor
         found = {name: next(iter(paths.values())) for name, paths in by_name.items()}
@@ -63,7 +64,7 @@ class Catalogue:
         }
         for name in doubtful:
             del found[name]
-        newest = {_path(actor): actor for actor in all_actors()}
+        newest = {_path(actor): actor for actor in existing}
         told = {name: newest.get(_path(actor), actor) for name, actor in self._told.items()}
         return found | told, doubtful
 

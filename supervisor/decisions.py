@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..actors.backoff import Chance, seconds, spread
+from ..actors.backoff import Chance
 from ..actors.exits import Crashed, Halted, Released
 from ..actors.failures import Failure
 from ..storage.records import Progress, Status
-from .restart import Restart
+from .restart import Restart, backoff_delay
 
 __all__ = [
     "Decision",
@@ -85,7 +85,7 @@ def after_crash(
         return _given_up(base, restart, "never_retried", Told("task_crashed", data))
     if crashes > restart.max_restarts:
         return _given_up(base, restart, "crashes", Told("task_crashed", data))
-    delay = _delay(restart, crashes, chance)
+    delay = backoff_delay(restart, crashes, chance)
     told = Told("task_crashed", {**data, "delay": delay})
     return Decision(base._replace(status=Status.QUEUED), (told,), delay or None)
 
@@ -190,12 +190,6 @@ def _given_up(progress: Progress, restart: Restart, reason: str, told: Told) -> 
     )
     kind = "task_failed" if failed else "task_paused"
     return Decision(after, (told, Told(kind, {"reason": reason})))
-
-
-def _delay(restart: Restart, crashes: int, chance: Chance) -> float:
-    if restart.backoff is None:
-        return 0.0
-    return spread(seconds(restart.backoff, crashes), "equal", chance)
 
 
 def _facts(failure: Failure) -> dict[str, Any]:

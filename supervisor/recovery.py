@@ -32,8 +32,8 @@ class Recovery:
         self._store = environment.store
         self._restart_of = restart_of
 
-    async def run(self) -> int:
-        """Give back all orphans there are; how many. Raises StoreFailed."""
+    async def run(self) -> None:
+        """Give back all orphans there are. Raises StoreFailed."""
         together = Orphans()
         async for page in self._pages():
             for row in page:
@@ -47,7 +47,6 @@ class Recovery:
             await self._bury(page, together)
         if found:
             _LOG.info("recovered %d tasks of processes that are gone", found)
-        return found
 
     async def _pages(self) -> AsyncIterator[list[TaskRow]]:
         after = 0

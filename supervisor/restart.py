@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, Literal, get_args
 
-from ..actors.backoff import Backoff
+from ..actors.backoff import Backoff, Chance, seconds, spread
 from ..actors.errors import BadCall
 from .errors import BadCombination
 
-__all__ = ["UNSET", "GiveUp", "Restart", "Unset", "check_meaning", "check_whole"]
+__all__ = ["UNSET", "GiveUp", "Restart", "Unset", "backoff_delay", "check_meaning", "check_whole"]
 
 GiveUp = Literal["fail", "pause"]
 
@@ -153,3 +153,10 @@ def _callable_or_none(value: object) -> None:
     if value is not None and not callable(value):
         instead = "backoff=exponential(1, maximum=60), or None"
         raise BadCall("backoff", value, "is not a function from a number to seconds", instead)
+
+
+def backoff_delay(restart: Restart, number: int, chance: Chance) -> float:
+    """Seconds to wait before the restart that follows failure `number`."""
+    if restart.backoff is None:
+        return 0.0
+    return spread(seconds(restart.backoff, number), "equal", chance)

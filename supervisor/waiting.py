@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
+from ..actors.traffic import resolve
 from ..storage.clock import Clock
 
 __all__ = ["all_done"]
@@ -24,13 +26,9 @@ async def all_done(clock: Clock, futures: Iterable[asyncio.Future[Any]], seconds
     def one_is_done(future: asyncio.Future[Any]) -> None:
         waiting.discard(future)
         if not waiting:
-            end()
+            resolve(over)
 
-    def end() -> None:
-        if not over.done():
-            over.set_result(None)
-
-    timer = clock.call_later(seconds, end)
+    timer = clock.call_later(seconds, partial(resolve, over))
     for future in list(waiting):
         future.add_done_callback(one_is_done)
     try:

@@ -30,7 +30,6 @@ from .messages import (
     Tell,
     TerminateChild,
 )
-from .policy import out_of_reach
 from .spec import (
     AutoShutdown,
     Child,
@@ -109,13 +108,12 @@ def _new_dynamic(machine: Core, spec: ChildSpec) -> Entry:
 
 def _terminate(machine: Core, child: str | Ref, token: int) -> None:
     entry = _find(machine, child)
-    if entry is not None and entry.runs:
-        entry.held = True
-        job = Job(Purpose.TERMINATE_CALL, stops=deque([entry.id]), entry=entry, token=token)
-        machine.begin(job)
-        return
     if entry is not None:
         entry.held = True
+        if entry.runs:
+            stops = deque([entry.id])
+            machine.begin(Job(Purpose.TERMINATE_CALL, stops=stops, entry=entry, token=token))
+            return
         if entry.status == "restarting":
             machine.cancel_restart(entry)
     machine.do(Reply(token, None))
@@ -193,9 +191,7 @@ def _reconfigure(machine: Core, new: Reconfigure) -> None:
     entries = _checked_children(machine, new, auto_shutdown)
     if not isinstance(new.restart, Unset):
         machine.restart = new.restart
-        warning = out_of_reach(new.restart)
-        if warning is not None:
-            machine.do(Tell("limit_out_of_reach", reason=warning, expected=False))
+        machine.warn_of_limit()
     if not isinstance(new.strategy, Unset):
         machine.strategy = new.strategy
     if not isinstance(new.max_children, Unset):

@@ -135,9 +135,9 @@ def budget_of(spec: ChildSpec) -> float | None:
 
 def counts(entries: Iterable[Entry]) -> Counts:
     """Count children: kinds by what is known, `active` by what runs."""
-    known = [(entry.spec, entry) for entry in entries]
-    supervisors = sum(is_supervisor(spec) for spec, _ in known)
-    active = sum(entry.dead is None and entry.status in ("up", "stopping") for _, entry in known)
+    known = list(entries)
+    supervisors = sum(is_supervisor(entry.spec) for entry in known)
+    active = sum(entry.dead is None and entry.status in ("up", "stopping") for entry in known)
     return Counts(
         specs=len(known),
         active=active,

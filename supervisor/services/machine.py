@@ -12,6 +12,7 @@ from collections import deque
 from dataclasses import replace
 
 from ..errors import FailedToStartChild, NoProc, RestartLimitExceeded
+from ..restart import backoff_delay
 from .entries import Entry, significant, type_of
 from .exits import Exit, crash
 from .jobs import Job, Jobs, Purpose
@@ -30,7 +31,7 @@ from .messages import (
     Started,
     Tell,
 )
-from .policy import backoff_delay, group_of, limit_hit, out_of_reach, reported, restarts
+from .policy import group_of, limit_hit, out_of_reach, reported, restarts
 from .spec import Child
 
 __all__ = ["Core"]
@@ -67,7 +68,7 @@ class Core(Jobs, ABC):
             case Halt():
                 self.end(message.ended)
             case Begin():
-                self._warn_of_limit()
+                self.warn_of_limit()
                 self.begin(Job(Purpose.BOOT, starts=deque(self.entries)))
         self._advance()
 
@@ -155,8 +156,7 @@ class Core(Jobs, ABC):
             self._failed(entry, ended)
             return
         entry.failures = 0
-        if restart == "temporary" or self.dynamic:
-            del self.entries[entry.id]
+        self._drop_unless_kept(entry)
         if ended.kind != "ignored" and significant(entry.spec):
             self._shut_down_if_last()
 
@@ -209,7 +209,8 @@ class Core(Jobs, ABC):
             ended, entry.failed = entry.failed or Exit("crash"), None
             self._failed(entry, ended)
 
-    def _warn_of_limit(self) -> None:
+    def warn_of_limit(self) -> None:
+        """Tell when the policy lets one child alone fail for ever."""
         warning = out_of_reach(self.restart)
         if warning is not None:
             self.do(Tell("limit_out_of_reach", reason=warning, expected=False))

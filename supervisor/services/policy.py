@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from itertools import dropwhile
-from typing import Literal
 
-from ...actors.backoff import Chance, seconds, spread
+from ...actors.backoff import seconds
 from ..restart import Restart
 from .exits import Exit
 from .spec import RestartType, Strategy
@@ -15,7 +14,6 @@ from .spec import RestartType, Strategy
 __all__ = [
     "Window",
     "as_expected",
-    "backoff_delay",
     "group_of",
     "limit_hit",
     "out_of_reach",
@@ -90,14 +88,6 @@ def limit_hit(restart: Restart, in_window: int, in_a_row: int) -> str | None:
     if restart.max_failures is not None and in_a_row > restart.max_failures:
         return f"{in_a_row} failures of one child in a row and max_failures={restart.max_failures}"
     return None
-
-
-def backoff_delay(restart: Restart, in_a_row: int, chance: Chance) -> float:
-    """Seconds to wait before the restart that follows failure number `in_a_row`."""
-    if restart.backoff is None:
-        return 0.0
-    jitter: Literal["equal"] = "equal"
-    return spread(seconds(restart.backoff, in_a_row), jitter, chance)
 
 
 def out_of_reach(restart: Restart) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any
 from ...actors.leash import Leash, Severed
 from ...storage.clock import Clock, Timer
 from ..errors import EndedBeforeStarted, StartTimeout
+from .entries import budget_of
 from .exits import BRUTAL, Exit, crash, exit_of
 from .leftovers import bury, keep_until_done, owned_context, place_of
 from .messages import Exited, NotStarted, Started
@@ -155,7 +156,7 @@ class Service:
 
     def _limit_start(self, child: Child) -> None:
         if child.start_timeout is not None:
-            cleanup = 0.0 if child.shutdown == "brutal" else child.shutdown
+            cleanup = budget_of(child)
             late = StartTimeout(self._who, child.start_timeout)
             self._timer = self._clock.call_later(
                 child.start_timeout, lambda: self._start_is_late(late, cleanup)

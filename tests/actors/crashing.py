@@ -26,7 +26,7 @@ async def crash_then(driver: Driver, actor: Actor, later: type[Actor]) -> tuple[
 
 
 class Tools(Actor, name="replay.base"):
-    """Steps for flows to call; each run fails until CRASH is empty."""
+    """Steps for flows to call."""
 
     total: int = 0
     words: list[str] = []

@@ -50,12 +50,12 @@ class Report(Actor):
     async def load(self) -> None: ...
 
 
-def opened(actor: Actor | None = None, family: Actor | None = None) -> Any:
+def opened(actor: Actor | None = None) -> Any:
     """A view on the state with which `actor` would start."""
     actor = actor or Report()
     schema = Schema.of(type(actor))
     fields, logs = schema.dump(actor)
-    view = open_view(schema, schema.frame(fields), FakeAnchor(), family=family)
+    view = open_view(schema, schema.frame(fields), FakeAnchor(), family=None)
     place(view, {}, logs, -1, "start")
     return view
 

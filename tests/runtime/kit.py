@@ -169,12 +169,12 @@ async def kinds(task: Task[Any]) -> list[str]:
     return [event.kind async for event in task.events()]
 
 
-async def until(task: Task[Any], done: Callable[[TaskInfo], bool], *, after: int = 0) -> TaskInfo:
+async def until(task: Task[Any], done: Callable[[TaskInfo], bool]) -> TaskInfo:
     """Follow the log until the status fits."""
     info = await task.status()
     if done(info):
         return info
-    async for _ in task.events(after=after, follow=True):
+    async for _ in task.events(follow=True):
         info = await task.status()
         if done(info):
             return info

@@ -15,7 +15,8 @@ from everstep import (
     fixed,
     supervise,
 )
-from everstep.supervisor.services.policy import Window, backoff_delay, limit_hit, out_of_reach
+from everstep.supervisor.restart import backoff_delay
+from everstep.supervisor.services.policy import Window, limit_hit, out_of_reach
 
 from .kit import Boom, Habit, Rig, states, timeless
 

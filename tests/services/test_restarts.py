@@ -11,8 +11,6 @@ from everstep.supervisor.services.spec import Strategy
 
 from .kit import Habit, Rig, states, timeless
 
-OFTEN = Restart(100)
-
 
 @pytest.mark.parametrize("order", ["end", "shutdown", "info", "crash", "cancel"])
 @timeless

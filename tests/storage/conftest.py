@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -10,8 +10,6 @@ import pytest
 from everstep.storage import MemoryStore, SqliteStore, Store
 from everstep.testing import ManualClock
 from tests.storage.kit import put_away
-
-Open = Callable[[], Store]
 
 
 @pytest.fixture

@@ -208,7 +208,7 @@ async def test_a_file_may_have_any_name(tmp_path: Path, clock: ManualClock, name
 
 
 async def test_migrations_are_applied_once_and_one_by_one(
-    used: Path, monkeypatch: pytest.MonkeyPatch
+    used: Path,
 ) -> None:
     connection = sqlite3.connect(used, isolation_level=None)
     more = (*schema.MIGRATIONS, ("CREATE TABLE extra (x)",), ("INSERT INTO extra VALUES (1)",))

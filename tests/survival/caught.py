@@ -28,8 +28,8 @@ _PATIENTLY = Retry(max_attempts=30, backoff=none())
 _TWICE = Retry(max_attempts=2, backoff=none(), jitter="none")
 
 
-async def _ended(life: Life, actor: Actor, crashes: int = 3) -> dict[str, Any]:
-    ended = await to_end(life, actor, restart=Restart(crashes, max_deaths=50))
+async def _ended(life: Life, actor: Actor) -> dict[str, Any]:
+    ended = await to_end(life, actor, restart=Restart(3, max_deaths=50))
     return {name: ended[name] for name in ("status", "output")}
 
 

@@ -111,11 +111,6 @@ class Counted(Actor, name="survival.Counted"):
         note("executed")
         await asyncio.get_running_loop().create_future()
 
-    @step(retry=_THREE)
-    async def takes_an_hour(self) -> None:
-        boundary("at the beginning of the hour")
-        await asyncio.sleep(0)
-
 
 async def attempt_fails(life: Life) -> dict[str, Any]:
     async with living(life) as runtime:

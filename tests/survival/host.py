@@ -26,12 +26,10 @@ async def living(life: Life, *, restart: Restart | None = None) -> AsyncGenerato
         yield runtime
 
 
-async def to_end(
-    life: Life, actor: Actor, task_id: str = "task", *, restart: Restart | None = None
-) -> dict[str, Any]:
+async def to_end(life: Life, actor: Actor, *, restart: Restart | None = None) -> dict[str, Any]:
     """Start the task unless it exists, let it end or pause, and tell how it stands."""
     async with living(life, restart=restart) as runtime:
-        task = await runtime.start(actor, id=task_id)
+        task = await runtime.start(actor, id="task")
         return await standing(task)
 
 

@@ -15,12 +15,12 @@ from tests.survival.strategies import LONG
 pytestmark = pytest.mark.timeout(7200 if LONG else 300)
 
 
-def boundary_named(history: History, name: str, life: int = 1) -> int:
-    """The number of the first boundary of this name."""
+def boundary_named(history: History, name: str) -> int:
+    """The number of the first boundary of this name in the first life."""
     return next(
         int(entry.facts["number"])
         for entry in history.trail
-        if entry.kind == "boundary" and entry.life == life and entry.name == name
+        if entry.kind == "boundary" and entry.life == 1 and entry.name == name
     )
 
 
