@@ -75,14 +75,17 @@ class Leash(Coroutine[Any, Any, T_co]):
             if requests > self._steady:
                 self._asked.append(error)
             self._steady = requests
-        return self.inner.throw(error)
+        answer = self.inner.throw(error)
+        if self._task is not None:  # a time limit in the code may have taken its request back
+            self._steady = min(self._steady, self._task.cancelling() - self.ours)
+        return answer
 
     def was_asked(self, error: BaseException | None) -> bool:
         """Whether what came out is a cancellation that somebody else than the runtime asked for.
 
         The task's count of requests alone does not tell: a TaskGroup of Python before 3.13 leaves
         one behind. So a cancellation counts if it was thrown in from outside and the count had
-        risen since the code was resumed last.
+        risen since the code ran last.
         """
         if not isinstance(error, asyncio.CancelledError):
             return False
@@ -100,9 +103,7 @@ class Leash(Coroutine[Any, Any, T_co]):
         return self
 
     def __next__(self) -> Any:
-        if self.is_cut:
-            raise Severed
-        return self.inner.send(None)
+        return self.send(None)
 
 
 class Watch:
