@@ -356,33 +356,6 @@ async def test_a_death_costs_the_open_attempt_and_the_last_one_ends_the_step() -
         assert "ProcessDied" in await driver.result(ledger, Deadly)
 
 
-async def test_a_caller_is_heard_by_a_step_whose_own_time_limit_has_passed_before() -> None:
-    waits = asyncio.Event()
-
-    class Bounded(Actor, name="time.bounded"):
-        async def run(self) -> str:
-            working = asyncio.create_task(self.work())
-            await waits.wait()
-            working.cancel()
-            await asyncio.wait([working])
-            return "cancelled" if working.cancelled() else f"{working.exception()!r}"
-
-        @step(retry=SOON)
-        async def work(self) -> None:
-            try:
-                async with asyncio.timeout(0):
-                    await asyncio.Event().wait()
-            except TimeoutError:
-                waits.set()
-            await asyncio.Event().wait()
-
-    async with driving() as driver:
-        ledger = await driver.create(Bounded())
-        assert await asyncio.wait_for(driver.live(ledger, Bounded), 10) == Succeeded()
-        assert await driver.result(ledger, Bounded) == "cancelled"
-        assert "step_failed 0/work" not in await driver.kinds(ledger)
-
-
 async def test_a_run_that_cancels_itself_has_crashed() -> None:
     class Selfish(Actor, name="time.selfish"):
         async def run(self) -> None:
