@@ -10,17 +10,19 @@ from .actors.actor import Actor
 from .actors.errors import BadCall, checked_text
 from .storage.records import Status
 from .storage.sqlite import Durability
+from .supervisor.errors import DuplicatePool
 from .supervisor.pool_spec import Pool
+from .supervisor.services.spec import DynamicSupervisor, Supervisor, SupervisorSpec, pools_of
 
 __all__ = [
     "actors_of",
     "durability_of",
     "path_of",
-    "pool_of",
     "priority_of",
     "said_of",
     "seconds_of",
     "statuses_of",
+    "tree_of",
 ]
 
 
@@ -44,12 +46,21 @@ def durability_of(value: object) -> Durability:
     raise BadCall("durability", value, "is unknown", 'durability="full", or "normal"')
 
 
-def pool_of(value: object) -> Pool:
-    """The pool that runs the tasks; the default one for None."""
-    if value is None:
-        return Pool()
-    if not isinstance(value, Pool):
-        raise BadCall("tree", value, "is no Pool", "tree=Pool(restart=Restart(3))")
+def tree_of(value: object) -> SupervisorSpec:
+    """The tree: a supervisor, with one pool where only that, or nothing, is given.
+
+    Raises DuplicatePool where two pools have one name.
+    """
+    if value is None or isinstance(value, Pool):
+        return Supervisor("root", children=[value or Pool()])
+    if not isinstance(value, Supervisor | DynamicSupervisor):
+        instead = 'tree=Pool(restart=Restart(3)), or Supervisor("root", children=[Pool(), …])'
+        raise BadCall("tree", value, "is neither a supervisor nor a pool", instead)
+    paths: dict[str, str] = {}
+    for path, pool in pools_of(value, value.name):
+        if pool.name in paths:
+            raise DuplicatePool(pool.name, paths[pool.name], path)
+        paths[pool.name] = path
     return value
 
 

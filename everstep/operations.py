@@ -42,11 +42,11 @@ async def cancel(session: Session, task_id: str, by: str | None, why: str | None
         if row.progress.status in ENDED:
             return False
         try:
-            life = session.pool.life(row.key)
+            life = session.pools.life(row.key)
             if life is None:
                 await _written(session, row, decide(row.progress))
                 return True
-            if await session.pool.end(life, decide):
+            if await session.pools.end(life, decide):
                 return True
         except Refused:
             if tries == 1:
@@ -74,7 +74,7 @@ async def resume(session: Session, task_id: str, by: str | None, why: str | None
             if tries == 1:
                 raise
         else:
-            session.pool.queued()
+            session.pools.queued(row.pool)
             return True
     raise _restless(task_id)
 
@@ -125,7 +125,7 @@ async def settle(
         decided = _decided(session, effect, outcome, by)
         told = Told("effect_settled", _said(decided, by, why), _step_of(decided))
         try:
-            life = session.pool.life(row.key)
+            life = session.pools.life(row.key)
             if life is None:
                 await _settled(session, row, decided, told)
                 return
@@ -143,7 +143,7 @@ async def _settled(session: Session, row: TaskRow, effect: EffectRow, told: Told
     apply(ledger, at_settle(row.progress, told))
     await ledger.durable()
     if ledger.status is Status.QUEUED:
-        session.pool.queued()
+        session.pools.queued(row.pool)
 
 
 async def _settled_alive(life: Life, effect: EffectRow, told: Told) -> bool:

@@ -7,6 +7,7 @@ import logging
 import os
 import random
 from collections.abc import Callable, Collection, Coroutine, Iterable
+from functools import partial
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar, overload
 
@@ -21,10 +22,10 @@ from .checking import (
     actors_of,
     durability_of,
     path_of,
-    pool_of,
     priority_of,
     seconds_of,
     statuses_of,
+    tree_of,
 )
 from .errors import RuntimeClosed
 from .following import Commits
@@ -39,8 +40,13 @@ from .storage.memory import MemoryStore
 from .storage.records import Status
 from .storage.sqlite import Durability, SqliteStore
 from .supervisor.catalogue import Catalogue
-from .supervisor.pool import RunningPool
 from .supervisor.pool_spec import Pool
+from .supervisor.pools import Pools
+from .supervisor.services.events import Hub
+from .supervisor.services.handle import RunningSupervisor
+from .supervisor.services.running import Supervision
+from .supervisor.services.spec import DynamicSupervisor, Supervisor, pools_of
+from .supervisor.services.world import World
 from .supervisor.waiting import all_done
 from .task import Task
 
@@ -51,6 +57,7 @@ R_co = TypeVar("R_co", covariant=True)
 
 _LOG = logging.getLogger("everstep")
 _CLEANUP = 5.0
+_DEFAULT_POOL = "tasks"
 _CLOSING = 10.0
 """Seconds in which the store must have closed."""
 
@@ -68,7 +75,7 @@ class Runtime:
     """Runs durable tasks while it is entered; their store is `path`, or ":memory:".
 
     - `actors`: the classes it may run; by default all that exist when it looks.
-    - `tree`: the pool that runs the tasks.
+    - `tree`: supervisors, services and the pools that run the tasks; without one, one pool "tasks".
     - `durability`: "full" survives a power cut, "normal" the death of the process.
     - `wait`: seconds to wait for a file that another process owns.
     - `grace`: seconds that running steps get to reach their checkpoint when it is left.
@@ -88,7 +95,7 @@ class Runtime:
         path: str | os.PathLike[str],
         *,
         actors: Iterable[type[Actor]] | None = None,
-        tree: Pool | None = None,
+        tree: Supervisor | DynamicSupervisor | Pool | None = None,
         durability: Durability = "full",
         wait: float = 0,
         grace: float = 10,
@@ -103,7 +110,7 @@ class Runtime:
         self.path = path_of(path)
         self.grace = seconds_of("grace", grace)
         self._actors = actors_of(actors)
-        self._spec = pool_of(tree)
+        self._tree = tree_of(tree)
         self._limits = limits or Limits()
         self._debug = debug
         self._clock: Clock = clock or SystemClock()
@@ -117,12 +124,9 @@ class Runtime:
             allow_network_fs=allow_network_fs,
         )
         self._session: Session | None = None
-        self._owner: asyncio.Task[Any] | None = None
-        self._failure: Exception | None = None
-        self._interrupted = False
 
     def __repr__(self) -> str:
-        state = repr(self._session.pool) if self._session else "closed"
+        state = repr(self._session.pools) if self._session else "closed"
         return f"<Runtime {self.path}: {state}>"
 
     # --- entering and leaving -------------------------------------------------------------------
@@ -130,16 +134,16 @@ class Runtime:
     async def __aenter__(self) -> Self:
         if self._session is not None:
             raise RuntimeClosed(self.path, "it is entered already; make a second Runtime")
+        session = self._opened()
         await self._store.open()
+        self._session = session  # services of the tree may start tasks
         try:
-            self._failure, self._interrupted = None, False
-            self._owner = asyncio.current_task()
-            session = self._opened()
-            session.pool.start()
+            await session.supervision.__aenter__()
         except BaseException:
-            await self._store.close()
+            self._session = None
+            session.closed = "it was not entered: its tree did not start"
+            await see_through(partial(self._close, session), asked=0)
             raise
-        self._session = session
         return self
 
     def _opened(self) -> Session:
@@ -153,22 +157,25 @@ class Runtime:
             cleanup=_CLEANUP,
             grace=self.grace,
         )
-        catalogue = Catalogue(self._actors)
-        session = Session(
+        catalogue, commits = Catalogue(self._actors), Commits()
+        known = (pool for _, pool in pools_of(self._tree, self._tree.name))
+        pools = Pools(environment, catalogue, known, on_store_failure=self._fail)
+
+        def committed(ledger: Ledger) -> None:
+            pools.committed(ledger)
+            commits.told(ledger)
+
+        environment.on_commit = committed
+        world = World(self._clock, environment.chance, Hub(None), pools)
+        return Session(
             path=self.path,
             environment=environment,
             catalogue=catalogue,
-            commits=Commits(),
-            pool=RunningPool(self._spec, environment, catalogue, on_failure=self._fail),
+            commits=commits,
+            pools=pools,
+            supervision=Supervision(self._tree, world),
             loop=asyncio.get_running_loop(),
         )
-
-        def committed(ledger: Ledger) -> None:
-            session.pool.committed(ledger)
-            session.commits.told(ledger)
-
-        environment.on_commit = committed
-        return session
 
     async def __aexit__(
         self,
@@ -177,35 +184,23 @@ class Runtime:
         traceback: TracebackType | None,
     ) -> None:
         session, self._session = self._open(), None
-        asked = int(isinstance(error, (asyncio.CancelledError, KeyboardInterrupt, SystemExit)))
-        asked -= self._interrupted
+        if session.closed is None:
+            session.closed = "it was left"
+            session.pools.drain(self.grace, _CLEANUP)
+        leaving: BaseException | None = None
+        try:
+            await session.supervision.__aexit__(kind, error, traceback)
+        except BaseException as raised:  # noqa: BLE001  raised below, when the store is closed
+            leaving = raised
+        cancelled = await see_through(partial(self._close, session), asked=0)
+        if leaving is not None or cancelled is not None:
+            raise leaving or cancelled or AssertionError
 
-        async def stop(hurried: bool) -> None:
-            await self._stop(session, hurried)
-
-        cancelled = await see_through(stop, asked)
-        failure, self._failure = self._failure, None
-        if failure is not None and self._owns(error):
-            raise failure
-        if cancelled is not None:
-            raise cancelled
-
-    def _owns(self, error: BaseException | None) -> bool:
-        """Whether the store's failure is what ended the body, so that it is to be raised."""
-        if not self._interrupted or self._owner is not asyncio.current_task():
-            return error is None
-        requests = self._owner.uncancel() if self._owner else 0  # ours is hereby answered
-        return error is None or (isinstance(error, asyncio.CancelledError) and requests == 0)
-
-    async def _stop(self, session: Session, hurried: bool) -> None:
-        """All stages of the stop, each bounded. Cancelled, it may be run again."""
-        session.closed = "it was left"
-        if self._failure is not None:
-            session.closed = f"its store failed: {self._failure}"
-        grace, cleanup = (0.0, 0.1) if hurried or self._failure else (self.grace, _CLEANUP)
-        await session.pool.stop(grace, cleanup)
-        keep_for_good([*session.environment.severed, *session.pool.graveyard])
-        session.commits.close(RuntimeClosed(self.path, session.closed))
+    async def _close(self, session: Session, hurried: bool) -> None:
+        """What comes when the tree is down, each stage bounded. Cancelled, it may be run again."""
+        await session.pools.closed(_CLOSING)
+        keep_for_good([*session.environment.severed, *session.pools.graveyard])
+        session.commits.close(RuntimeClosed(self.path, session.closed or "it was left"))
         session.environment.threads.close()
         closing = asyncio.ensure_future(self._store.close())
         if not await all_done(self._clock, [closing], _CLOSING):
@@ -215,17 +210,14 @@ class Runtime:
 
     def _fail(self, error: Exception) -> None:
         """The store has failed, or we have: stop in order, and let the body know."""
-        self._failure = error
-        _LOG.critical("the runtime of %s stops: %s", self.path, error, exc_info=error)
         session = self._session
-        if session is None:
+        if session is None or session.closed is not None:
             return
+        _LOG.critical("the runtime of %s stops: %s", self.path, error, exc_info=error)
         session.closed = f"it has failed: {error}"
         session.commits.close(RuntimeClosed(self.path, session.closed))
-        owner = self._owner
-        if owner is not None and not owner.done():
-            self._interrupted = True
-            owner.cancel()
+        session.pools.drain(0, _CLEANUP)
+        session.supervision.fail(error)
 
     # --- tasks ----------------------------------------------------------------------------------
 
@@ -272,12 +264,17 @@ class Runtime:
         order = Order(
             actor=checked,
             task_id=task_id,
-            pool=self._pool_name(pool),
+            pool=self._pool_name(session, pool),
             priority=priority_of(priority),
             seed=new_seed(task_id, self._chance),
         )
         session.catalogue.tell(type(checked))
         return Task(self._open, task_id, await create(session, order))
+
+    @property
+    def tree(self) -> RunningSupervisor:
+        """The root of what runs: looks at it, and manages it. Raises RuntimeClosed outside."""
+        return self._open().supervision.handle
 
     @overload
     def task(self, task_id: str, /) -> Task[Any]: ...
@@ -323,10 +320,15 @@ class Runtime:
             raise RuntimeClosed(self.path, "it is not entered")
         return self._session
 
-    def _pool_name(self, pool: str | None) -> str:
-        if pool is not None and pool != self._spec.name:
-            raise BadCall("pool", pool, "is no pool of this runtime", f"pool={self._spec.name!r}")
-        return self._spec.name
+    def _pool_name(self, session: Session, pool: str | None) -> str:
+        names = session.pools.names
+        if pool is None and (len(names) == 1 or _DEFAULT_POOL in names):
+            return _DEFAULT_POOL if _DEFAULT_POOL in names else names[0]
+        if pool is None or pool not in names:
+            instead = " or ".join(f"pool={name!r}" for name in names) or "Pool() into its tree"
+            why = "is no pool of this runtime" if pool else "leaves open which pool is meant"
+            raise BadCall("pool", pool, why, instead)
+        return pool
 
 
 def _store_of(

@@ -17,7 +17,8 @@ from .storage.errors import TaskNotFound
 from .storage.interface import Store
 from .storage.records import Status, TaskRow
 from .supervisor.catalogue import Catalogue
-from .supervisor.pool import RunningPool
+from .supervisor.pools import Pools
+from .supervisor.services.running import Supervision
 
 __all__ = ["Session"]
 
@@ -30,7 +31,8 @@ class Session:
     environment: Environment
     catalogue: Catalogue
     commits: Commits
-    pool: RunningPool
+    pools: Pools
+    supervision: Supervision
     loop: asyncio.AbstractEventLoop
     closed: str | None = None
     """Why it is over."""
@@ -61,7 +63,7 @@ class Session:
 
     def running(self, key: int) -> TaskRow | None:
         """The row, as committed, of a task that runs here; None for any other: read that."""
-        life = self.pool.life(key)
+        life = self.pools.life(key)
         committed = None if life is None else life.ledger.committed
         if life is None or committed is None:
             return None
@@ -71,7 +73,7 @@ class Session:
 
     def steps_running(self, key: int) -> tuple[str, ...]:
         """Identities of the steps of a task that execute here just now."""
-        life = self.pool.life(key)
+        life = self.pools.life(key)
         return () if life is None else life.steps_running
 
     def class_of(self, row: TaskRow) -> type[Actor]:

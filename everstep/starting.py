@@ -36,11 +36,12 @@ async def create(session: Session, order: Order) -> int:
     Raises TaskExists where the id has another actor or other fields.
     """
     ledger, schema, loaded = _drafted(session, order)
-    if session.pool.open:
+    pool = session.pools.get(order.pool)
+    if pool is not None and pool.open:
         now = session.clock.now()
         apply(ledger, at_claim(ledger.progress, epoch=session.store.epoch, now=now))
         ledger.write()
-        session.pool.begin(ledger, schema.actor, loaded)
+        pool.begin(ledger, schema.actor, loaded)
     try:
         await ledger.durable()
     except Superseded:
@@ -50,7 +51,7 @@ async def create(session: Session, order: Order) -> int:
         _check_same(row, ledger.row)
         return row.key
     if ledger.status is Status.QUEUED:
-        session.pool.queued()
+        session.pools.queued(order.pool)
     return ledger.row.key
 
 

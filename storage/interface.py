@@ -84,7 +84,10 @@ class Store(Protocol):
         ...
 
     def on_alarm(self, listener: Callable[[Alarm | None], None]) -> None:
-        """Call `listener` on the loop when trouble begins, and with None when it has ended."""
+        """Call `listener` on the loop when trouble begins, and with None when it has ended.
+
+        Until the store is closed.
+        """
         ...
 
     # reads: each is one short read transaction, of what has been committed
@@ -128,6 +131,10 @@ class Store(Protocol):
 
     async def strangers(self, pool: str, *, actors: Collection[str]) -> dict[str, int]:
         """Names of actors that are none of these and have queued tasks, and how many."""
+        ...
+
+    async def queues(self) -> dict[str, int]:
+        """Names of the pools that have queued tasks, and how many."""
         ...
 
     async def orphans(self, *, after: int = 0, limit: int = 500) -> list[TaskRow]:

@@ -16,12 +16,12 @@ from ..storage.clock import Due, Timer, left_of
 from ..storage.records import Progress, Status, TaskRow
 from .applying import apply
 from .catalogue import Catalogue
+from .commons import Commons
 from .decisions import at_claim
 from .life import Life
 from .lives import Lives
 from .pool_spec import Pool
-from .recovery import Recovery
-from .suspects import Lineup, suspect_of
+from .suspects import suspect_of
 
 __all__ = ["Admission"]
 
@@ -54,7 +54,7 @@ class Admission:
         environment: Environment,
         catalogue: Catalogue,
         lives: Lives,
-        recovery: Recovery,
+        commons: Commons,
         on_failure: Callable[[Exception], None],
     ) -> None:
         self._spec = spec
@@ -63,9 +63,9 @@ class Admission:
         self._clock = environment.clock
         self._catalogue = catalogue
         self._lives = lives
-        self._recovery = recovery
+        self._commons = commons
         self._on_failure = on_failure
-        self._lineup = Lineup()
+        self._lineup = commons.lineup
         self._woken = asyncio.Event()
         self._queued = True
         self._suspects = True
@@ -83,16 +83,22 @@ class Admission:
     def start(self) -> None:
         loop = asyncio.get_running_loop()
         self._task = loop.create_task(self._manage(), name=f"everstep pool {self._spec.name}")
-        self._store.on_alarm(self._alarm)
+        self._commons.listen(self.queued)
         self._tick = self._clock.call_later(_TICK, self._look_again)
 
-    async def stop(self) -> None:
-        """Let nobody in any more. Cancelling it changes nothing of that."""
+    def close(self) -> None:
+        """Let nobody in any more."""
+        self._commons.leave(self.queued)
         for timer in (self._timer, self._tick):
             if timer is not None:
                 timer.cancel()
         if self._task is not None:
             self._task.cancel()
+
+    async def stop(self) -> None:
+        """Let nobody in any more, and return when that holds. Cancelling changes nothing of it."""
+        self.close()
+        if self._task is not None:
             await asyncio.wait([self._task])
 
     @property
@@ -110,10 +116,14 @@ class Admission:
         self._queued = self._suspects = True
         self._woken.set()
 
+    def tried(self, life: Life) -> None:
+        """A life is over: if a suspect was tried, others may be let in."""
+        if self._lineup.through(life.key):
+            self._commons.ring()
+
     def freed(self, life: Life) -> None:
         """A slot is free; and a task that had it may be queued again."""
-        if self._lineup.through(life.key):
-            self._suspects = True
+        self.tried(life)
         progress = life.ledger.progress
         if progress.status is Status.QUEUED:
             left = self._left(progress)
@@ -133,7 +143,7 @@ class Admission:
         while life.checkpoints < life.incarnation.checkpoints:
             life.checkpoints += 1
             if self._lineup.checkpoint(life.key):
-                self.queued()
+                self._commons.ring()
 
     # --- the task -------------------------------------------------------------------------
 
@@ -152,7 +162,7 @@ class Admission:
             await self._store.ready()  # raises when the store has given up
         if self._recover:
             self._recover = False
-            await self._recovery.run()
+            await self._commons.recover()
         looked = self._moment()
         if self._suspects and not self._lineup.busy:
             await self._admit_suspects()
@@ -191,11 +201,14 @@ class Admission:
     async def _admit_queued(self) -> None:
         passed: set[int] = set()
         held = 0
-        while self.room > 0 and not self._lineup.exclusive:
+        while self._may_admit():
             self._queued = False
             known = self._catalogue.known()  # anew: a class may have been told of meanwhile
             asked = min(self.room, _AT_ONCE) + held
             rows = await self._claimable(known, asked)
+            if not self._may_admit():
+                self._queued = True
+                return  # meanwhile another pool tries a suspect that is to be alone
             before, held = held, sum(row.key in self._lives for row in rows)
             now = self._clock.now()
             fresh = [row for row in rows if row.key not in self._lives and row.key not in passed]
@@ -206,6 +219,9 @@ class Admission:
             self._queued = True
             if not fresh and held <= before:
                 return
+
+    def _may_admit(self) -> bool:
+        return self.room > 0 and not self._lineup.exclusive
 
     async def _claimable(self, known: dict[str, type[Actor]], limit: int) -> list[TaskRow]:
         moment = self._moment()
@@ -236,7 +252,7 @@ class Admission:
 
     def _outlived(self, key: int) -> None:
         if self._lineup.through(key):
-            self.queued()
+            self._commons.ring()
 
     # --- time and trouble -------------------------------------------------------------------
 
@@ -270,9 +286,6 @@ class Admission:
     def _look_again(self) -> None:
         self._tick = self._clock.call_later(_TICK, self._look_again)
         self._recover = self._look_due = True
-        self.queued()
-
-    def _alarm(self, alarm: object) -> None:
         self.queued()
 
     async def _report_strangers(self) -> None:

@@ -189,7 +189,10 @@ def _given_up(progress: Progress, restart: Restart, reason: str, told: Told) -> 
         reason=reason,
     )
     kind = "task_failed" if failed else "task_paused"
-    return Decision(after, (told, Told(kind, {"reason": reason})))
+    data: dict[str, Any] = {"reason": reason}
+    if restart.on_give_up == "escalate":
+        data["escalates"] = True
+    return Decision(after, (told, Told(kind, data)))
 
 
 def _facts(failure: Failure) -> dict[str, Any]:

@@ -9,11 +9,13 @@ __all__ = [
     "AlreadyStarted",
     "BadCombination",
     "DuplicateChild",
+    "DuplicatePool",
     "EndedBeforeStarted",
     "FailedToStartChild",
     "MaxChildren",
     "NoProc",
     "NotFound",
+    "PoolInUse",
     "RestartLimitExceeded",
     "Restarting",
     "Running",
@@ -47,6 +49,19 @@ class DuplicateChild(EverstepError, ValueError):
         super().__init__(
             f"supervisor {supervisor!r} lists two children with the id {child!r}; "
             f'give each its own: Child(…, id="{child}-2"), or use a DynamicSupervisor'
+        )
+
+
+class DuplicatePool(EverstepError, ValueError):
+    """Two pools of one tree have the same name; the store knows pools by their names alone."""
+
+    def __init__(self, pool: str, path: str, other: str) -> None:
+        self.pool = pool
+        self.path = path
+        self.other = other
+        super().__init__(
+            f"the pools {path!r} and {other!r} have the same name, and a task belongs to one pool, "
+            f'by its name; give each its own: Pool("{pool}-2")'
         )
 
 
@@ -112,6 +127,18 @@ class Restarting(Unsupervised):
             child,
             "is about to be restarted; wait for it, or end that: "
             f"await running.terminate_child({child!r})",
+        )
+
+
+class PoolInUse(EverstepError):
+    """A pool of this name runs already in this runtime; its tasks are known by that name."""
+
+    def __init__(self, pool: str, path: str) -> None:
+        self.pool = pool
+        self.path = path
+        super().__init__(
+            f"the pool {pool!r} runs already as {path!r}; a task belongs to one pool, by its name: "
+            "choose another name, or end that one first"
         )
 
 

@@ -21,6 +21,7 @@ from ..storage.records import EffectState, Loaded, Progress, Status, StepReset
 from .applying import apply
 from .blame import blame_of
 from .decisions import Decision, after_crash, after_halt, after_release
+from .giving_up import escalates, given_up
 from .life import Life
 from .pool_spec import DEFAULT_RESTART
 from .restart import Restart
@@ -38,18 +39,21 @@ Resets = Iterable[StepReset]
 class Lives:
     """Owns one asyncio task for each life, and what must be written when it has ended.
 
-    `on_free` is told when a slot is free again, `on_failure` when the store has failed.
+    `on_free` is told when a slot is free again, `on_failure` when the store has failed, or a task
+    was given up that the pool at `path` is to fail with.
     """
 
     def __init__(
         self,
         environment: Environment,
+        path: str,
         restart: Restart,
         *,
         on_free: Callable[[Life], None],
         on_failure: Callable[[Exception], None],
     ) -> None:
         self._environment = environment
+        self._path = path
         self._restart = restart
         self._on_free = on_free
         self._on_failure = on_failure
@@ -161,12 +165,19 @@ class Lives:
         try:
             if self._put(life, ended):
                 await life.ledger.durable()
+                self._escalate(life.ledger)
             if isinstance(ended, Fenced) and isinstance(ended.refusal, Refused):
                 await self._reclaim(life, ended.refusal)
         except Refused as refused:
             _LOG.debug("an end was recorded by somebody else: %s", refused)
         except (StoreFailed, StoreClosed) as failure:
             self._on_failure(failure)
+
+    def _escalate(self, ledger: Ledger) -> None:
+        """Fail the pool with a task that was given up, where its policy says so."""
+        progress = ledger.progress
+        if escalates(progress, self._restart):
+            self._on_failure(given_up(self._path, ledger.row.id, progress, self._restart))
 
     async def _reclaim(self, life: Life, refusal: Refused) -> None:
         """Record the end of a life whose own write was refused although the task is still ours.
@@ -181,6 +192,7 @@ class Lives:
         crashed = Crashed(failure_of(refusal, final=True), never_retried=True)
         apply(ledger, self._after_crash(row.progress, crashed))
         await ledger.durable()
+        self._escalate(ledger)
 
     def _is_ours(self, progress: Progress, life: Life) -> bool:
         """Whether the store shows the very life that this one was."""

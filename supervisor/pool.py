@@ -9,15 +9,15 @@ from collections.abc import Callable
 from ..actors.actor import Actor
 from ..actors.environment import Environment
 from ..actors.ledger import Ledger
+from ..actors.traffic import resolve
 from ..storage.records import Loaded, Progress, Status
 from .admission import Admission
 from .catalogue import Catalogue
+from .commons import Commons
 from .decisions import Decision
 from .life import Life
 from .lives import Lives
-from .pool_spec import DEFAULT_RESTART, Pool
-from .recovery import Recovery
-from .restart import Restart
+from .pool_spec import Pool
 
 __all__ = ["RunningPool"]
 
@@ -27,31 +27,36 @@ _LOG = logging.getLogger("everstep")
 class RunningPool:
     """Runs the tasks of one pool, one asyncio task for each; none for those that are queued.
 
-    `on_failure` is told once when the store has failed, or the pool itself by a bug: then no
-    task is admitted any more, and the owner is to call `stop`.
+    `on_failure` is told once why it cannot go on: the store has failed, a task was given up that
+    it is to fail with, or it failed itself by a bug. The owner is to call `stop` then.
     """
 
     def __init__(
         self,
         spec: Pool,
+        path: str,
         environment: Environment,
         catalogue: Catalogue,
+        commons: Commons,
         *,
         on_failure: Callable[[Exception], None],
     ) -> None:
         self.spec = spec
+        self.path = path
+        self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done when it has stopped."""
         self._tell_failure = on_failure
         self._failed = False
         self._lives = Lives(
-            environment, spec.restart, on_free=self._freed, on_failure=self._failure
+            environment, path, spec.restart, on_free=self._freed, on_failure=self.fail
         )
         self._admission = Admission(
             spec,
             environment,
             catalogue,
             self._lives,
-            Recovery(environment, self._restart_of),
-            self._failure,
+            commons,
+            self.fail,
         )
         self._stopping = False
 
@@ -104,32 +109,38 @@ class RunningPool:
 
     # --- the stop ---------------------------------------------------------------------------
 
+    def drain(self) -> None:
+        """Let nobody in any more; what runs goes on until `stop`."""
+        self._stopping = self._lives.stopping = True
+        self._admission.close()
+
     async def stop(self, grace: float, cleanup: float) -> tuple[str, ...]:
         """No new work; `grace` seconds to reach a checkpoint; then all is cut and given back.
 
         Returns who was late: tasks and steps. Bounded by `grace`, `cleanup` and the seconds that
         recording takes. May be called again, with less time, after it was cancelled.
         """
-        self._stopping = self._lives.stopping = True
+        self.drain()
         await self._admission.stop()
         late = await self._lives.stop(grace, cleanup)
         for name in late:
             _LOG.warning("late when the pool %s stopped: %s", self.spec.name, name)
+        resolve(self.closed)
         return late
 
     # --- told from below ----------------------------------------------------------------------
 
     def _freed(self, life: Life) -> None:
-        if not self._stopping:
+        if self._stopping:
+            self._admission.tried(life)
+        else:
             self._admission.freed(life)
 
-    def _failure(self, error: Exception) -> None:
+    def fail(self, error: Exception) -> None:
+        """Tell the owner why this pool cannot go on. Once, and not while it stops."""
         if not self._failed and not self._stopping:
             self._failed = True
             self._tell_failure(error)
-
-    def _restart_of(self, pool: str) -> Restart:
-        return self.spec.restart if pool == self.spec.name else DEFAULT_RESTART
 
     def __repr__(self) -> str:
         return f"<RunningPool {self.spec.name}: {len(self._lives)} of {self.spec.max_running}>"

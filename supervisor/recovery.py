@@ -12,6 +12,7 @@ from ..storage.errors import Refused
 from ..storage.records import StepRow, TaskRow
 from .applying import apply
 from .decisions import after_death, after_release
+from .giving_up import escalates, given_up
 from .restart import Restart
 from .suspects import Orphans, counted
 
@@ -23,14 +24,21 @@ _LOG = logging.getLogger("everstep")
 class Recovery:
     """Queues the tasks that the store shows running under an epoch that is over.
 
-    Each is one commit: the death, the attempts it cost, and what follows. A recovery that dies
+    Each is one commit: the death, the attempts it cost, and what follows. `on_escalation` is told
+    of a pool, by its name, that is to fail with a task that was given up. A recovery that dies
     half way leaves the rest to the next one, and makes nobody look as if it had been alone.
     """
 
-    def __init__(self, environment: Environment, restart_of: Callable[[str], Restart]) -> None:
+    def __init__(
+        self,
+        environment: Environment,
+        restart_of: Callable[[str], Restart],
+        on_escalation: Callable[[str, Exception], None],
+    ) -> None:
         self._environment = environment
         self._store = environment.store
         self._restart_of = restart_of
+        self._on_escalation = on_escalation
 
     async def run(self) -> None:
         """Give back all orphans there are. Raises StoreFailed."""
@@ -72,7 +80,14 @@ class Recovery:
         steps: dict[int, list[StepRow]] = {}
         for step in await self._store.open_steps([row.key for row in page]):
             steps.setdefault(step.task, []).append(step)
-        await _written([self._give_back(row, steps.get(row.key, []), together) for row in page])
+        ledgers = [self._give_back(row, steps.get(row.key, []), together) for row in page]
+        for ledger in await _written(ledgers):
+            self._escalate(ledger)
+
+    def _escalate(self, ledger: Ledger) -> None:
+        row, restart = ledger.row, self._restart_of(ledger.row.pool)
+        if escalates(ledger.progress, restart):
+            self._on_escalation(row.pool, given_up(row.pool, row.id, ledger.progress, restart))
 
     def _give_back(self, row: TaskRow, steps: list[StepRow], together: Orphans) -> Ledger:
         ledger = Ledger(self._environment, row)
@@ -96,13 +111,15 @@ class Recovery:
         ledger.event("step_died", step=step.identity, data={"attempt": step.attempts + 1})
 
 
-async def _written(ledgers: Iterable[Ledger]) -> None:
-    """Make all of them durable, in as few batches as the store makes of them."""
-    waiting = list(ledgers)
+async def _written(ledgers: Iterable[Ledger]) -> list[Ledger]:
+    """Make all of them durable, in as few batches as the store makes of them; those that are."""
+    waiting, done = list(ledgers), list[Ledger]()
     for ledger in waiting:
         ledger.write()
     for ledger in waiting:
         try:
             await ledger.durable()
+            done.append(ledger)
         except Refused as refused:
             _LOG.info("somebody else has recovered it: %s", refused)
+    return done

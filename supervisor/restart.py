@@ -13,7 +13,7 @@ from .errors import BadCombination
 
 __all__ = ["UNSET", "GiveUp", "Restart", "Unset", "backoff_delay", "check_meaning", "check_whole"]
 
-GiveUp = Literal["fail", "pause"]
+GiveUp = Literal["fail", "pause", "escalate"]
 
 
 class Unset(Enum):
@@ -48,7 +48,7 @@ class Restart:
       of them as the only one that ran; it is given up with that one. A task with one less is a
       suspect.
     - `on_give_up`: `"fail"` (when left out) ends the task (it can be resumed), `"pause"` leaves it
-      to a person.
+      to a person, `"escalate"` does that and fails the pool towards its supervisor.
 
     For both:
 
@@ -113,7 +113,9 @@ class Restart:
             "max_deaths=2 or more: one death does not tell the killer from its neighbours",
         )
         if self.on_give_up not in get_args(GiveUp):
-            raise BadCall("on_give_up", self.on_give_up, "is unknown", "'fail' or 'pause'")
+            raise BadCall(
+                "on_give_up", self.on_give_up, "is unknown", "'fail', 'pause' or 'escalate'"
+            )
 
     @property
     def suspects_from(self) -> int:

@@ -139,6 +139,9 @@ class WatchedStore:
     async def strangers(self, pool: str, *, actors: Collection[str]) -> dict[str, int]:
         return await self._store.strangers(pool, actors=actors)
 
+    async def queues(self) -> dict[str, int]:
+        return await self._store.queues()
+
     async def orphans(self, *, after: int = 0, limit: int = 500) -> list[TaskRow]:
         return await self._store.orphans(after=after, limit=limit)
 

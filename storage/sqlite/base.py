@@ -89,6 +89,7 @@ class SqlStore(ABC):
         finally:
             self._why_closed = "it is closed"
             self._writer = self._reader = None
+            self._listeners.clear()
             try:
                 await self._disconnect(writer, reader)
             finally:
@@ -145,7 +146,10 @@ class SqlStore(ABC):
         await self._writing().ready()
 
     def on_alarm(self, listener: Callable[[Alarm | None], None]) -> None:
-        """Call `listener` on the loop when trouble begins, and with None when it has ended."""
+        """Call `listener` on the loop when trouble begins, and with None when it has ended.
+
+        Until the store is closed.
+        """
         self._listeners.append(listener)
 
     # --- reads ------------------------------------------------------------------------------
@@ -211,6 +215,10 @@ class SqlStore(ABC):
     async def strangers(self, pool: str, *, actors: Collection[str]) -> dict[str, int]:
         """How many queued tasks there are of each actor that is none of these."""
         return await self._reading().run(partial(queries.strangers, pool=pool, actors=actors))
+
+    async def queues(self) -> dict[str, int]:
+        """Names of the pools that have queued tasks, and how many."""
+        return await self._reading().run(queries.queues)
 
     async def orphans(self, *, after: int = 0, limit: int = 500) -> list[TaskRow]:
         """Tasks shown `running` under an epoch before this one, by key."""

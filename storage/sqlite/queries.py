@@ -32,6 +32,7 @@ __all__ = [
     "next_due",
     "open_steps",
     "orphans",
+    "queues",
     "steps",
     "steps_page",
     "strangers",
@@ -180,6 +181,14 @@ def strangers(connection: sqlite3.Connection, pool: str, actors: Collection[str]
         GROUP BY actor
         """,
         (pool, _listed(actors)),
+    )
+    return dict(found.fetchall())
+
+
+def queues(connection: sqlite3.Connection) -> dict[str, int]:
+    """How many queued tasks there are in each pool that has any."""
+    found = connection.execute(
+        "SELECT pool, count(*) FROM task WHERE status = 'queued' GROUP BY pool"
     )
     return dict(found.fetchall())
 

@@ -15,7 +15,6 @@ from ..errors import (
     Running,
     SimpleOneForOne,
 )
-from ..pool_spec import Pool
 from ..restart import Unset, check_whole
 from .entries import Entry, Ref, name_for
 from .jobs import Job, Purpose
@@ -41,6 +40,7 @@ from .spec import (
     check_policy,
     check_significant,
     id_of,
+    refuse_pools,
 )
 
 __all__ = ["Machine"]
@@ -73,7 +73,7 @@ def _begin(machine: Core, call: Call) -> None:
 
 def _start(machine: Core, spec: ChildSpec, token: int) -> None:
     check_child(machine.name, spec)
-    _refuse_pools(machine, spec)
+    _check_pools(machine, spec)
     check_significant(machine.name, spec, machine.auto_shutdown)
     if machine.dynamic:
         entry = _new_dynamic(machine, spec)
@@ -165,14 +165,9 @@ def _get_idle(machine: Core, child: str) -> Entry:
     return entry
 
 
-def _refuse_pools(machine: Core, spec: ChildSpec) -> None:
-    if isinstance(spec, Pool):
-        raise BadCombination(
-            f"supervisor {machine.name!r}",
-            f"Pool({spec.name!r}) without a store",
-            "has no tasks to run",
-            "async with Runtime(file, tree=…)",
-        )
+def _check_pools(machine: Core, spec: ChildSpec) -> None:
+    if not machine.durable:
+        refuse_pools(machine.name, spec)
 
 
 # --- new settings -------------------------------------------------------------------------
@@ -217,7 +212,7 @@ def _checked_children(
         return machine.entries
     listed = check_children(machine.name, new.children)
     for spec in listed:
-        _refuse_pools(machine, spec)
+        _check_pools(machine, spec)
         if id_of(spec) not in machine.entries:
             check_significant(machine.name, spec, auto_shutdown)
     rest = dict(machine.entries)

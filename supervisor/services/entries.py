@@ -27,6 +27,9 @@ Status = Literal["up", "undefined", "restarting", "starting", "stopping"]
 """`undefined`: known, and nothing runs. `restarting`: a restart is due, or has failed."""
 
 
+Kind = Literal["worker", "supervisor", "pool"]
+
+
 @dataclass(frozen=True, slots=True)
 class Ref:
     """Names one child of one life of a supervisor, over all restarts of the child."""
@@ -42,13 +45,13 @@ class ChildInfo:
 
     id: str
     status: Status
-    kind: Literal["worker", "supervisor"]
+    kind: Kind
     restart: RestartType
     significant: bool
     incarnation: int
     """Numbers the starts of all children of one life of the supervisor; 0 before the first."""
     value: Any
-    """What it gave to `task_status.started`; of a supervisor, its handle."""
+    """What it gave to `task_status.started`; of a supervisor or a pool, its handle."""
     up_for: float | None
     """Seconds since it was started; None unless it is up."""
     failures: int
@@ -67,6 +70,7 @@ class Counts(NamedTuple):
     active: int
     """Those that run."""
     supervisors: int
+    """Pools too: they are supervisors of tasks."""
     workers: int
 
 
@@ -96,7 +100,7 @@ class Entry:
         return ChildInfo(
             id=self.id,
             status=self.status,
-            kind="supervisor" if is_supervisor(self.spec) else "worker",
+            kind=_kind_of(self.spec),
             restart=type_of(self.spec),
             significant=significant(self.spec),
             incarnation=self.number,
@@ -119,6 +123,12 @@ def type_of(spec: ChildSpec) -> RestartType:
     if isinstance(spec, Child):
         return spec.restart
     return "permanent" if isinstance(spec, Pool) else spec.restart_type
+
+
+def _kind_of(spec: ChildSpec) -> Kind:
+    if isinstance(spec, Pool):
+        return "pool"
+    return "supervisor" if is_supervisor(spec) else "worker"
 
 
 def significant(spec: ChildSpec) -> bool:

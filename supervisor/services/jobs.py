@@ -74,6 +74,8 @@ class Jobs:
         self.name = name
         self.life = life
         self.dynamic = isinstance(spec, DynamicSupervisor)
+        self.durable = False
+        """Whether there is a store, so that pools may be children."""
         self.restart = spec.restart
         self.strategy: Strategy = "one_for_one"
         self.auto_shutdown: AutoShutdown = "never"

@@ -13,15 +13,14 @@ import anyio
 from ...actors.backoff import Chance
 from ...actors.errors import BadCall
 from ...storage.clock import Clock, SystemClock
-from ..errors import BadCombination
-from ..pool_spec import Pool
+from ..errors import NoProc
 from .events import Hub, SupervisionEvent
-from .exits import DOWN, Exit
+from .exits import DOWN, Exit, crash
 from .handle import RunningSupervisor
 from .messages import Halt, NotStarted, Started
 from .service import Report
 from .shell import Shell
-from .spec import DynamicSupervisor, Supervisor, SupervisorSpec
+from .spec import DynamicSupervisor, Supervisor, SupervisorSpec, refuse_pools
 from .world import World
 
 __all__ = ["Supervision", "supervise"]
@@ -52,7 +51,8 @@ def supervise(
     tests: time, and the jitter of backoffs.
     """
     _check_tree(tree)
-    _refuse_pools(tree, tree.name)
+    for child in tree.children if isinstance(tree, Supervisor) else ():
+        refuse_pools(tree.name, child)
     world = World(clock or SystemClock(), chance or random.Random().random, Hub(on_event))
     return Supervision(tree, world)
 
@@ -69,6 +69,21 @@ class Supervision:
         self._in_body = False
         self._cancelled_host = False
         self._news: asyncio.Future[None] | None = None
+        self._failure: Exception | None = None
+
+    @property
+    def handle(self) -> RunningSupervisor:
+        """The root, as `__aenter__` gave it."""
+        if self._shell is None:
+            raise NoProc(self._tree.name)
+        return self._shell.handle
+
+    def fail(self, error: Exception) -> None:
+        """What the tree stands on has failed: cancel the body, stop in order, raise `error`."""
+        self._failure = error
+        self._cancel_host()
+        if self._shell is not None:
+            self._shell.post(Halt(crash(error)))
 
     async def __aenter__(self) -> RunningSupervisor:
         if self._shell is not None:
@@ -101,9 +116,9 @@ class Supervision:
         if shell is None:
             return
         by_us = self._take_back_cancellation()
-        cancelled = isinstance(error, asyncio.CancelledError) and not by_us
-        await self._down(shell, asked=1 if cancelled else 0)
-        failure = _failure(shell.outcome)
+        asked = isinstance(error, (asyncio.CancelledError, KeyboardInterrupt, SystemExit))
+        await self._down(shell, asked=int(asked and not by_us))
+        failure = self._failure or _failure(shell.outcome)
         if failure is None:
             return
         leaving = not isinstance(failure, Exception)  # the process is to end
@@ -117,7 +132,11 @@ class Supervision:
             self._news.set_result(None)
         if isinstance(report, (Started, NotStarted)) or not self._in_body:
             return
-        if _failure(report.ended) is not None and self._host is not None:
+        if _failure(report.ended) is not None:
+            self._cancel_host()
+
+    def _cancel_host(self) -> None:
+        if self._in_body and self._host is not None and not self._cancelled_host:
             self._cancelled_host = True
             self._host.cancel()
 
@@ -133,9 +152,10 @@ class Supervision:
 
     def _take_back_cancellation(self) -> bool:
         """Whether the body was cancelled by the end of the tree, and by nobody else."""
-        if not self._cancelled_host or self._host is None:
-            return False
-        return self._host.uncancel() <= self._cancels_before
+        host = asyncio.current_task()
+        if not self._cancelled_host or host is None or host is not self._host:
+            return False  # or it was entered by one task and is left by another
+        return host.uncancel() <= self._cancels_before
 
     async def _down(self, shell: Shell, asked: int) -> None:
         """Stop the tree and wait for it, whoever cancels the host meanwhile.
@@ -166,18 +186,3 @@ def _check_tree(tree: object) -> None:
 def _failure(ended: Exit | None) -> BaseException | None:
     """What is raised when the tree has ended like this."""
     return None if ended is None else ended.error
-
-
-def _refuse_pools(spec: SupervisorSpec, path: str) -> None:
-    if isinstance(spec, DynamicSupervisor):
-        return
-    for child in spec.children:
-        if isinstance(child, Pool):
-            raise BadCombination(
-                f"supervisor {path!r}",
-                f"Pool({child.name!r}) under supervise(…)",
-                "has no store and so no tasks to run",
-                "async with Runtime(file, tree=…)",
-            )
-        if isinstance(child, Supervisor):
-            _refuse_pools(child, f"{path}/{child.name}")

@@ -41,6 +41,7 @@ from .messages import (
     Stop,
     Tell,
 )
+from .pool_member import PoolMember
 from .service import Report, Service
 from .spec import Child, ChildSpec, SupervisorSpec
 from .world import World
@@ -79,6 +80,7 @@ class Shell:
         self.path = path
         self.world = world
         self.machine = Machine(spec, path, next(world.lives), world.chance)
+        self.machine.durable = world.pools is not None
         self.handle = RunningSupervisor(self)
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.outcome: Exit | None = None
@@ -269,7 +271,13 @@ class Shell:
             service = Service(self.path, id, number, self.world.clock, self._reported, self._late)
             self._members[id] = service
             service.start(spec, extra)
-        elif not isinstance(spec, Pool):
+        elif isinstance(spec, Pool):
+            assert self.world.pools is not None  # the machine lets no pool in without a store
+            path = f"{self.path}/{id}"
+            member = PoolMember(self.world.pools, path, id, number, self._reported)
+            self._members[id] = member
+            member.start(spec)
+        else:
             shell = Shell(self.world, spec, f"{self.path}/{id}", number, self._reported)
             self._members[id] = shell
             shell.start_as(id)

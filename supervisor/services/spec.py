@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal, get_args
 
@@ -30,6 +30,8 @@ __all__ = [
     "check_significant",
     "id_of",
     "is_supervisor",
+    "pools_of",
+    "refuse_pools",
 ]
 
 RestartType = Literal["permanent", "transient", "temporary"]
@@ -178,6 +180,15 @@ def is_supervisor(spec: ChildSpec) -> bool:
     return not isinstance(spec, Child)
 
 
+def pools_of(spec: ChildSpec, path: str) -> Iterator[tuple[str, Pool]]:
+    """The pools at and below a specification that stands at `path`, with their own paths."""
+    if isinstance(spec, Pool):
+        yield path, spec
+    elif isinstance(spec, Supervisor):
+        for child in spec.children:
+            yield from pools_of(child, f"{path}/{id_of(child)}")
+
+
 # --- checks -------------------------------------------------------------------------------
 
 
@@ -203,6 +214,17 @@ def check_children(supervisor: str, children: Any) -> tuple[ChildSpec, ...]:
             raise DuplicateChild(supervisor, id_of(child))
         seen.add(id_of(child))
     return checked
+
+
+def refuse_pools(supervisor: str, child: ChildSpec) -> None:
+    """Raise BadCombination for a pool where there is no store."""
+    for path, _ in pools_of(child, f"{supervisor}/{id_of(child)}"):
+        raise BadCombination(
+            f"the pool {path!r}",
+            "a Pool without a store",
+            "has no tasks to run",
+            "async with Runtime(file, tree=…)",
+        )
 
 
 def check_significant(supervisor: str, child: ChildSpec, auto_shutdown: AutoShutdown) -> None:

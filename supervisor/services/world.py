@@ -13,6 +13,7 @@ from .events import Hub, SupervisionEvent
 from .exits import Exit
 from .leftovers import Sweeper
 from .messages import Tell
+from .pool_member import PoolOpener
 from .service import Service
 
 __all__ = ["World"]
@@ -21,8 +22,12 @@ __all__ = ["World"]
 class World:
     """Lives as long as the tree."""
 
-    def __init__(self, clock: Clock, chance: Chance, hub: Hub) -> None:
+    def __init__(
+        self, clock: Clock, chance: Chance, hub: Hub, pools: PoolOpener | None = None
+    ) -> None:
         self.clock = clock
+        self.pools = pools
+        """Opens the pools of the tree; None where there is no store."""
         self.chance = chance
         self.hub = hub
         self.sweeper = Sweeper(self._found)

@@ -148,10 +148,13 @@ class Place:
             self._present = MortalFile(self.path, clock=self.clock)
         self._present.dead = self._present.failed = False
         pool: dict[str, Any] = {"restart": Restart(3), **options.pop("pool", {})}
-        fixed: dict[str, Any] = {"clock": self.clock, "chance": lambda: 0.5, "grace": 0}
-        return Runtime(
-            self.path or ":memory:", tree=Pool(**pool), store=self._present, **{**fixed, **options}
-        )
+        fixed: dict[str, Any] = {
+            "tree": Pool(**pool),
+            "clock": self.clock,
+            "chance": lambda: 0.5,
+            "grace": 0,
+        }
+        return Runtime(self.path or ":memory:", store=self._present, **{**fixed, **options})
 
     def die(self) -> None:
         """From now on nothing that the present runtime does reaches the store."""
@@ -187,3 +190,15 @@ async def next_event(task: Task[Any], kind: str, after: int = 0) -> Event:
         if event.kind == kind:
             return event
     raise AssertionError(f"the task ended without {kind}")
+
+
+async def kind_heard(runtime: Runtime, kind: str, child: str) -> None:
+    """Return when the tree tells this of the child. Listens from the call on."""
+    async for event in runtime.tree.events():
+        if (event.kind, event.child) == (kind, child):
+            return
+    raise AssertionError(f"the tree ended without {kind} of {child}")
+
+
+def heard(runtime: Runtime, kind: str, child: str) -> asyncio.Task[None]:
+    return asyncio.create_task(kind_heard(runtime, kind, child))

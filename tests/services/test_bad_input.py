@@ -158,7 +158,7 @@ def test_what_only_services_have_is_refused_for_pools(fields: dict[str, Any]) ->
 def test_a_pool_needs_a_store() -> None:
     tree = Supervisor("root", children=[Supervisor("inner", children=[Pool("agents")])])
 
-    with pytest.raises(BadCombination, match=r"'root/inner'.*Pool\('agents'\)"):
+    with pytest.raises(BadCombination, match=r"'root/inner/agents'.*without a store"):
         supervise(tree)
 
 

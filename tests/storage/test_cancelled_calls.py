@@ -26,6 +26,7 @@ READS: dict[str, Calls] = {
     ),
     "suspects": lambda store, life: store.suspects("tasks", **_OF_A_POOL),
     "strangers": lambda store, life: store.strangers("tasks", actors=[]),
+    "queues": lambda store, life: store.queues(),
     "orphans": lambda store, life: store.orphans(),
     "open_steps": lambda store, life: store.open_steps([life.key]),
     "next_due": lambda store, life: store.next_due("tasks", now=1.0, since_boot=None),

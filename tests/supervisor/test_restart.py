@@ -26,7 +26,7 @@ def test_a_pool_restarts_three_times_with_a_growing_backoff_unless_told_otherwis
         ({"max_restarts": True}, "max_restarts=3"),
         ({"max_deaths": 1}, "max_deaths=2"),
         ({"backoff": 5}, "exponential"),
-        ({"on_give_up": "explode"}, "'fail' or 'pause'"),
+        ({"on_give_up": "explode"}, "'fail', 'pause' or 'escalate'"),
         ({"reset_after": 0}, "reset_after=300"),
         ({"reset_after": math.inf}, "reset_after=300"),
         ({"reset_after": math.nan}, "reset_after=300"),

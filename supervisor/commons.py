@@ -1,0 +1,72 @@
+"""What the pools of one runtime share: the line of suspects, recovery, and the bell."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from ..actors.environment import Environment
+from .recovery import Recovery
+from .suspects import Lineup
+
+__all__ = ["Commons"]
+
+_LOG = logging.getLogger("everstep")
+
+
+class Commons:
+    """One for each opening of a store, since a death concerns all tasks of the process.
+
+    - `lineup`: which suspects are tried, whatever pool they are in.
+    - `knows`: whether the tree has a pool of this name.
+    """
+
+    def __init__(
+        self, environment: Environment, recovery: Recovery, knows: Callable[[str], bool]
+    ) -> None:
+        self.lineup = Lineup()
+        self._store = environment.store
+        self._recovery = recovery
+        self._knows = knows
+        self._one_at_a_time = asyncio.Lock()
+        self._bells: set[Callable[[], None]] = set()
+        self._store.on_alarm(self._alarm)
+        self._reported: set[str] = set()
+
+    async def recover(self) -> None:
+        """Give back what dead processes owned, in all pools. Raises StoreFailed.
+
+        Several pools may ask at once: whoever comes second finds it done. Cancelled, it leaves the
+        rest to the next one.
+        """
+        async with self._one_at_a_time:
+            await self._recovery.run()
+            await self._report_strangers()
+
+    async def _report_strangers(self) -> None:
+        """Say once of each pool that the tree lacks that tasks wait for it."""
+        for pool, count in (await self._store.queues()).items():
+            if self._knows(pool) or pool in self._reported:
+                continue
+            self._reported.add(pool)
+            _LOG.warning(
+                "%d tasks wait for the pool %r, which the tree of this runtime lacks; "
+                "add it: Runtime(…, tree=Supervisor(…, children=[…, Pool(%r)]))",
+                count, pool, pool,
+            )  # fmt: skip
+
+    def listen(self, bell: Callable[[], None]) -> None:
+        """Ring `bell` when tasks may be let in that had to wait for other pools or the store."""
+        self._bells.add(bell)
+
+    def _alarm(self, alarm: object) -> None:
+        self.ring()
+
+    def leave(self, bell: Callable[[], None]) -> None:
+        self._bells.discard(bell)
+
+    def ring(self) -> None:
+        """Tell every pool to look whom it may let in."""
+        for bell in tuple(self._bells):
+            bell()
