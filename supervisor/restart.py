@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, Literal, get_args
 
-from ..actors.backoff import Backoff, Chance, seconds, spread
+from ..actors.backoff import Backoff, Chance, Jitter, seconds, spread
 from ..actors.errors import BadCall
 from .errors import BadCombination
 
@@ -52,9 +52,11 @@ class Restart:
 
     For both:
 
-    - `backoff`: seconds before restart number n, as a function of n; None is at once. From half
-      of it to all of it is waited, so that those who failed together do not come back together.
-      For a service, n counts its failures in a row.
+    - `backoff`: seconds before restart number n, as a function of n; None is at once. For a
+      service, n counts its failures in a row.
+    - `jitter`: how much of it is waited, so that those who failed together do not come back
+      together: `"equal"` from half to all of it, `"full"` anything up to it, `"none"` all of it.
+      Never more than the backoff says.
     - `reset_after`: seconds of running after which it counts as recovered.
 
     An option given where it has no meaning is BadCombination. Raises BadCall for a value that
@@ -69,6 +71,7 @@ class Restart:
     max_restarts: int
     within: float
     backoff: Backoff | None
+    jitter: Jitter
     max_failures: int | None
     reset_after: float
     max_deaths: int
@@ -82,6 +85,7 @@ class Restart:
         within: float | Unset = UNSET,
         *,
         backoff: Backoff | None = None,
+        jitter: Jitter = "equal",
         max_failures: int | None = None,
         reset_after: float = 300.0,
         max_deaths: int | Unset = UNSET,
@@ -92,6 +96,7 @@ class Restart:
         _set(self, "max_restarts", max_restarts)
         _set(self, "within", 5.0 if within is UNSET else within)
         _set(self, "backoff", backoff)
+        _set(self, "jitter", jitter)
         _set(self, "max_failures", max_failures)
         _set(self, "reset_after", reset_after)
         _set(self, "max_deaths", 3 if max_deaths is UNSET else max_deaths)
@@ -103,6 +108,8 @@ class Restart:
         check_whole("max_restarts", self.max_restarts, 0, "max_restarts=3, or 0 for no restart")
         _positive("within", self.within, "within=5 (seconds)")
         _callable_or_none(self.backoff)
+        if self.jitter not in get_args(Jitter):
+            raise BadCall("jitter", self.jitter, "is unknown", "'full' or 'equal' or 'none'")
         if self.max_failures is not None:
             check_whole("max_failures", self.max_failures, 0, "max_failures=10, or None")
         _positive("reset_after", self.reset_after, "reset_after=300 (seconds)")
@@ -161,4 +168,4 @@ def backoff_delay(restart: Restart, number: int, chance: Chance) -> float:
     """Seconds to wait before the restart that follows failure `number`."""
     if restart.backoff is None:
         return 0.0
-    return spread(seconds(restart.backoff, number), "equal", chance)
+    return spread(seconds(restart.backoff, number), restart.jitter, chance)

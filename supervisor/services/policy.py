@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable
 from itertools import dropwhile
 
-from ...actors.backoff import seconds
+from ...actors.backoff import seconds, spread
 from ..restart import Restart
 from .exits import Exit
 from .spec import RestartType, Strategy
@@ -93,7 +93,7 @@ def limit_hit(restart: Restart, in_window: int, in_a_row: int) -> str | None:
 def out_of_reach(restart: Restart) -> str | None:
     """Why one child alone can fail for ever without exceeding a limit, in figures; else None.
 
-    Reckons with whole delays; jitter takes up to half of each.
+    Reckons with whole delays, and says what is the least that jitter leaves of them.
     """
     if restart.backoff is None or restart.max_failures is not None:
         return None
@@ -108,9 +108,13 @@ def out_of_reach(restart: Restart) -> str | None:
 def _arithmetic(restart: Restart, delays: list[float]) -> str:
     shown = " + ".join(f"{delay:g}" for delay in delays[:6])
     shown += " + …" if len(delays) > 6 else ""
+    total = sum(delays)
+    least = spread(total, restart.jitter, lambda: 0.0)
+    with_jitter = "" if least == total else f" (at least {least:g} s with jitter)"
+    verdict = "would" if least > restart.within else "may"
     return (
         f"the limit of max_restarts={restart.max_restarts} within={restart.within:g} s is out of "
         f"reach: the backoff before the first {len(delays)} restarts takes "
-        f"{shown} = {sum(delays):g} s (at least {sum(delays) / 2:g} s with jitter), so a child "
-        "that always fails would be restarted for ever; give max_failures=10, or a longer within"
+        f"{shown} = {total:g} s{with_jitter}, so a child that always fails {verdict} be restarted "
+        "for ever; give max_failures=10, or a longer within"
     )

@@ -3,8 +3,10 @@
 import itertools
 import logging
 import random
+from typing import Any
 
 import pytest
+from tenacity import wait_exponential, wait_fixed
 
 from everstep import (
     Restart,
@@ -13,8 +15,11 @@ from everstep import (
     SupervisorFailed,
     exponential,
     fixed,
+    from_tenacity,
+    none,
     supervise,
 )
+from everstep.actors.backoff import Jitter
 from everstep.supervisor.restart import backoff_delay
 from everstep.supervisor.services.policy import Window, limit_hit, out_of_reach
 
@@ -139,15 +144,65 @@ async def test_the_backoff_grows_with_the_failures_in_a_row(rig: Rig) -> None:
     assert delays == [1, 2, 4, 5, 5]
 
 
-@pytest.mark.parametrize(("chance", "delay"), [(0.0, 2.0), (0.5, 3.0), (0.999, 3.998)])
-def test_from_half_to_all_of_a_backoff_is_waited(chance: float, delay: float) -> None:
-    assert backoff_delay(Restart(backoff=fixed(4)), 1, lambda: chance) == pytest.approx(delay)
+@pytest.mark.parametrize(
+    ("jitter", "chance", "delay"),
+    [
+        ("equal", 0.0, 2.0),
+        ("equal", 0.5, 3.0),
+        ("equal", 0.999, 3.998),
+        ("full", 0.0, 0.0),
+        ("full", 0.5, 2.0),
+        ("full", 0.999, 3.996),
+        ("none", 0.0, 4.0),
+        ("none", 0.999, 4.0),
+    ],
+)
+def test_a_jitter_says_how_much_of_a_backoff_is_waited(
+    jitter: Jitter, chance: float, delay: float
+) -> None:
+    restart = Restart(backoff=fixed(4), jitter=jitter)
+
+    assert backoff_delay(restart, 1, lambda: chance) == pytest.approx(delay)
 
 
-def test_the_thousandth_failure_waits_for_the_maximum() -> None:
-    restart = Restart(backoff=exponential(0.1, maximum=30))
+def a_quarter_each(number: int) -> float:
+    return number / 4
 
-    assert backoff_delay(restart, 1100, lambda: 1.0) == 30
+
+@pytest.mark.parametrize("jitter", ["full", "equal", "none"])
+@pytest.mark.parametrize(
+    ("backoff", "first", "second", "late"),
+    [
+        (exponential(0.5, maximum=30), 0.5, 1, 30),
+        (fixed(7), 7, 7, 7),
+        (none(), 0, 0, 0),
+        (None, 0, 0, 0),
+        (a_quarter_each, 0.25, 0.5, 275),
+        (from_tenacity(wait_exponential(max=9)), 1, 2, 9),
+        (from_tenacity(wait_fixed(2)), 2, 2, 2),
+    ],
+)
+def test_every_kind_of_backoff_is_the_most_that_is_waited(
+    backoff: Any, first: float, second: float, late: float, jitter: Jitter
+) -> None:
+    restart = Restart(backoff=backoff, jitter=jitter)
+
+    for number, most in ((1, first), (2, second), (1_100, late)):
+        assert backoff_delay(restart, number, lambda: 1.0) == most
+        assert backoff_delay(restart, number, lambda: 0.0) <= most
+
+
+@timeless
+async def test_the_jitter_of_a_child_comes_from_the_injected_source(rig: Rig) -> None:
+    restart = Restart(100, backoff=fixed(8), jitter="full")
+    drawn = iter([0.25, 0.75])
+    tree = Supervisor("root", restart=restart, children=rig.children("a"))
+    async with supervise(tree, clock=rig.clock, chance=lambda: next(drawn)) as running:
+        for waited in (2, 6):
+            await rig.crash("a")
+            assert running.child("a").restart_in == pytest.approx(waited)
+            await rig.clock.sleep(waited)
+            assert states(running) == {"a": "up"}
 
 
 @pytest.mark.parametrize(("lived", "delay"), [(299, 2), (300, 1), (301, 1)])
@@ -246,11 +301,30 @@ async def test_a_limit_that_the_backoff_puts_out_of_reach_is_a_warning_at_the_st
     assert bool(caplog.records) == unreachable
 
 
-def test_the_warning_shows_its_arithmetic() -> None:
-    said = out_of_reach(Restart(5, 5, backoff=exponential(0.2, maximum=30)))
+@pytest.mark.parametrize(
+    ("restart", "arithmetic"),
+    [
+        (
+            Restart(5, 5, backoff=exponential(0.2, maximum=30)),
+            "0.2 + 0.4 + 0.8 + 1.6 + 3.2 = 6.2 s (at least 3.1 s with jitter), so a child",
+        ),
+        (Restart(3, 5, backoff=fixed(12)), "12 = 12 s (at least 6 s with jitter), so a child"),
+        (Restart(3, 5, backoff=fixed(12)), "always fails would be restarted for ever"),
+        (
+            Restart(3, 5, backoff=fixed(12), jitter="full"),
+            "12 = 12 s (at least 0 s with jitter), so a child that always fails may be",
+        ),
+        (
+            Restart(3, 5, backoff=fixed(2), jitter="none"),
+            "2 + 2 + 2 = 6 s, so a child that always fails would be restarted for ever",
+        ),
+    ],
+)
+def test_the_warning_shows_its_arithmetic(restart: Restart, arithmetic: str) -> None:
+    said = out_of_reach(restart)
 
     assert said is not None
-    assert "0.2 + 0.4 + 0.8 + 1.6 + 3.2 = 6.2 s (at least 3.1 s with jitter)" in said
+    assert arithmetic in said
 
 
 @timeless

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from everstep.actors.backoff import fixed
+from everstep.actors.backoff import Jitter, fixed
 from everstep.actors.exits import Crashed, Halted, Released
 from everstep.actors.failures import Failure, read_failure
 from everstep.storage.records import ENDED, Progress, Status
@@ -45,12 +45,14 @@ def test_a_crash_is_counted_and_queued_again_after_its_backoff() -> None:
     assert read_failure(after.error or b"") == FAILURE
 
 
-def test_the_backoff_of_a_crash_is_spread_over_its_upper_half() -> None:
-    restart = Restart(3, backoff=fixed(8))
+@pytest.mark.parametrize(("jitter", "delay"), [("equal", 4.0), ("full", 2.0), ("none", 8.0)])
+def test_the_backoff_of_a_crash_is_spread_as_its_jitter_says(jitter: Jitter, delay: float) -> None:
+    restart = Restart(3, backoff=fixed(8), jitter=jitter)
+    drawn = 0.25 if jitter == "full" else 0.0
 
-    early = decisions.after_crash(progress(), CRASH, restart, now=0, chance=lambda: 0.0)
+    after = decisions.after_crash(progress(), CRASH, restart, now=0, chance=lambda: drawn)
 
-    assert early.delay == 4.0
+    assert after.delay == delay
 
 
 def test_without_a_backoff_a_crashed_task_is_due_at_once() -> None:
