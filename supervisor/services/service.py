@@ -9,6 +9,7 @@ from typing import Any
 from ...actors.leash import Leash, Severed
 from ...storage.clock import Clock, Timer
 from ..errors import EndedBeforeStarted, StartTimeout
+from .deadline import Deadline
 from .entries import budget_of
 from .exits import BRUTAL, Exit, crash, exit_of
 from .leftovers import bury, keep_until_done, owned_context, place_of
@@ -174,10 +175,10 @@ class Service:
         if self._task is not None and (again or not self._task.cancelling()):
             self._task.cancel()
         if budget is not None:
-            self._timer = self._clock.call_later(budget, self._overdue)
+            self._timer = Deadline(self._clock, budget, self._overdue)
 
     def _overdue(self) -> None:
-        """Its budget is over. Measured from when the loop runs again, were it blocked."""
+        """Its budget is over."""
         if self._task is not None and self._task.done():
             return  # it has ended, and that is about to be reported
         if self._leash is not None:

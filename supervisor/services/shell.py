@@ -16,6 +16,7 @@ from ...storage.clock import Timer
 from ..errors import NoProc, SupervisorFailed
 from ..pool_spec import Pool
 from .calls import Machine
+from .deadline import Deadline
 from .entries import budget_of
 from .exits import BRUTAL, DOWN, Exit, crash, describe
 from .handle import RunningSupervisor
@@ -120,7 +121,7 @@ class Shell:
             return
         self.post(Halt(DOWN))
         if budget is not None:
-            self._deadline = self.world.clock.call_later(budget, self._overdue)
+            self._deadline = Deadline(self.world.clock, budget, self._overdue)
 
     def kill(self, outcome: Exit = BRUTAL) -> None:
         """Cut off all that is below at once, in no order."""
