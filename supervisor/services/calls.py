@@ -17,6 +17,7 @@ from ..errors import (
 )
 from ..restart import Unset, check_whole
 from .entries import Entry, Ref, name_for
+from .exits import shown
 from .jobs import Job, Purpose
 from .machine import Core
 from .messages import (
@@ -35,7 +36,6 @@ from .spec import (
     ChildSpec,
     Strategy,
     check_child,
-    check_children,
     check_option,
     check_policy,
     check_significant,
@@ -124,11 +124,11 @@ def _find(machine: Core, child: str | Ref) -> Entry | None:
     if not machine.dynamic:
         if isinstance(child, str):
             return _get(machine, child)
-        raise NotFound(machine.name, repr(child))
+        raise NotFound(machine.name, shown(child))
     if not isinstance(child, Ref):
         raise SimpleOneForOne(machine.name, "terminate_child")
     if (child.supervisor, child.life) != (machine.name, machine.life):
-        raise NotFound(machine.name, repr(child))
+        raise NotFound(machine.name, shown(child))
     return machine.entries.get(child.id)
 
 
@@ -149,10 +149,10 @@ def _delete(machine: Core, child: str, token: int) -> None:
     machine.do(Reply(token, None))
 
 
-def _get(machine: Core, child: str) -> Entry:
-    entry = machine.entries.get(child)
+def _get(machine: Core, child: object) -> Entry:
+    entry = machine.entries.get(child) if isinstance(child, str) else None
     if entry is None:
-        raise NotFound(machine.name, child)
+        raise NotFound(machine.name, child if isinstance(child, str) else shown(child))
     return entry
 
 
@@ -180,7 +180,7 @@ def _reconfigure(machine: Core, new: Reconfigure) -> None:
         check_policy(machine.name, new.restart)
     if not isinstance(new.strategy, Unset):
         check_option("strategy", new.strategy, Strategy)
-    if isinstance(new.max_children, int):
+    if not (isinstance(new.max_children, Unset) or new.max_children is None):
         check_whole("max_children", new.max_children, 0, "max_children=100, or None")
     auto_shutdown = _checked_auto_shutdown(machine, new)
     entries = _checked_children(machine, new, auto_shutdown)
@@ -192,7 +192,7 @@ def _reconfigure(machine: Core, new: Reconfigure) -> None:
     if not isinstance(new.max_children, Unset):
         machine.max_children = new.max_children
     if not isinstance(new.extra_args, Unset):
-        machine.extra_args = tuple(new.extra_args)
+        machine.extra_args = new.extra_args
     machine.auto_shutdown = auto_shutdown
     machine.entries = entries
 
@@ -210,14 +210,13 @@ def _checked_children(
     """The listed children in their order, then those no longer listed; new ones are not started."""
     if isinstance(new.children, Unset):
         return machine.entries
-    listed = check_children(machine.name, new.children)
-    for spec in listed:
+    for spec in new.children:
         _check_pools(machine, spec)
         if id_of(spec) not in machine.entries:
             check_significant(machine.name, spec, auto_shutdown)
     rest = dict(machine.entries)
     entries: dict[str, Entry] = {}
-    for spec in listed:
+    for spec in new.children:
         entry = rest.pop(id_of(spec), None) or Entry(id_of(spec), spec)
         entry.spec = spec
         entries[entry.id] = entry

@@ -8,7 +8,18 @@ from typing import Any, Literal
 
 from ...actors.errors import UnaskedCancellation
 
-__all__ = ["BRUTAL", "DOWN", "Exit", "Ignore", "Kind", "Shutdown", "crash", "exit_of"]
+__all__ = [
+    "BRUTAL",
+    "DOWN",
+    "Exit",
+    "Ignore",
+    "Kind",
+    "Shutdown",
+    "crash",
+    "describe",
+    "exit_of",
+    "shown",
+]
 
 Kind = Literal["normal", "shutdown", "crash", "killed", "interrupt", "ignored"]
 
@@ -53,7 +64,7 @@ class Exit:
         """The exit in words."""
         if self.error is not None:
             return describe(self.error)
-        return self.kind if self.info is None else f"{self.kind}: {self.info!r}"
+        return self.kind if self.info is None else f"{self.kind}: {shown(self.info)}"
 
 
 DOWN = Exit("shutdown")
@@ -74,6 +85,14 @@ def describe(error: BaseException) -> str:
     except Exception:  # noqa: BLE001  (user code in __str__)
         return kind
     return f"{kind}: {text}" if text else kind
+
+
+def shown(value: object) -> str:
+    """A value in one line, even one whose `repr` fails."""
+    try:
+        return repr(value)
+    except Exception:  # noqa: BLE001  (user code in __repr__)
+        return f"<{type(value).__name__}>"
 
 
 def exit_of(error: BaseException | None, *, asked: bool, who: str) -> Exit:

@@ -12,7 +12,7 @@ from .entries import ChildInfo, Counts, Entry, Ref, counts
 from .events import EventStream
 from .exits import Exit
 from .messages import DeleteChild, Halt, Reconfigure, RestartChild, StartChild, TerminateChild
-from .spec import AutoShutdown, ChildSpec, Strategy
+from .spec import AutoShutdown, ChildSpec, Strategy, check_arguments, check_children
 
 if TYPE_CHECKING:
     from .shell import Shell
@@ -137,6 +137,10 @@ class RunningSupervisor:
         BadCall, BadCombination or DuplicateChild the old settings stay. Lasts for this life: a
         supervisor that its parent starts again begins with its own specification.
         """
+        if not isinstance(children, Unset):
+            children = check_children(self.path, children)
+        if not isinstance(extra_args, Unset):
+            extra_args = check_arguments("extra_args", extra_args)
         await self._shell.ask(
             Reconfigure(strategy, restart, auto_shutdown, children, max_children, extra_args)
         )

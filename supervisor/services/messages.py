@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -135,9 +134,9 @@ class Reconfigure:
     strategy: Strategy | Unset = UNSET
     restart: Restart | Unset = UNSET
     auto_shutdown: AutoShutdown | Unset = UNSET
-    children: Iterable[ChildSpec] | Unset = UNSET
+    children: tuple[ChildSpec, ...] | Unset = UNSET
     max_children: int | Unset | None = UNSET
-    extra_args: Iterable[Any] | Unset = UNSET
+    extra_args: tuple[Any, ...] | Unset = UNSET
 
 
 Request = StartChild | TerminateChild | RestartChild | DeleteChild | Reconfigure

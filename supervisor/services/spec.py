@@ -23,6 +23,7 @@ __all__ = [
     "Strategy",
     "Supervisor",
     "SupervisorSpec",
+    "check_arguments",
     "check_child",
     "check_children",
     "check_option",
@@ -82,7 +83,7 @@ class Child:
     ) -> None:
         _check_start(start)
         _set(self, "start", start)
-        _set(self, "args", tuple(args))
+        _set(self, "args", check_arguments("args", args))
         _set(self, "id", _name_of(start) if id is None else id)
         _set(self, "restart", restart)
         _set(self, "shutdown", shutdown)
@@ -119,7 +120,7 @@ class Supervisor:
     significant: bool = False
 
     def __post_init__(self) -> None:
-        _check_name("name", self.name)
+        _check_path("name", self.name)
         check_option("strategy", self.strategy, Strategy)
         check_option("auto_shutdown", self.auto_shutdown, AutoShutdown)
         check_policy(self.name, self.restart)
@@ -154,11 +155,11 @@ class DynamicSupervisor:
     significant: bool = False
 
     def __post_init__(self) -> None:
-        _check_name("name", self.name)
+        _check_path("name", self.name)
         check_policy(self.name, self.restart)
         if self.max_children is not None:
             check_whole("max_children", self.max_children, 0, "max_children=100, or None")
-        _set(self, "extra_args", tuple(self.extra_args))
+        _set(self, "extra_args", check_arguments("extra_args", self.extra_args))
         _check_as_child(
             f"DynamicSupervisor({self.name!r})", self.restart_type, self.shutdown, self.significant
         )
@@ -227,6 +228,17 @@ def refuse_pools(supervisor: str, child: ChildSpec) -> None:
         )
 
 
+def check_arguments(name: str, value: Any) -> tuple[Any, ...]:
+    """The arguments as a tuple. Raises BadCall for one that is alone, a text among them."""
+    try:
+        listed: tuple[Any, ...] = tuple(value)
+    except TypeError:
+        raise BadCall(name, value, "is no list of arguments", f"{name}=({value!r},)") from None
+    if isinstance(value, str | bytes):
+        raise BadCall(name, value, "is one argument, and no list", f"{name}=({value!r},)")
+    return listed
+
+
 def check_significant(supervisor: str, child: ChildSpec, auto_shutdown: AutoShutdown) -> None:
     """Raise BadCombination for a significant child where no exit ends the supervisor."""
     if auto_shutdown == "never" and not isinstance(child, Pool) and child.significant:
@@ -281,6 +293,13 @@ def _check_name(what: str, value: object) -> None:
         raise BadCall(what, value, "is not a printable name", f"{what}='poller'")
 
 
+def _check_path(what: str, value: str) -> None:
+    _check_name(what, value)
+    if "/" in value:
+        instead = f"{what}={value.replace('/', '-')!r}"
+        raise BadCall(what, value, "has a slash, which joins the names of supervisors", instead)
+
+
 def _check_start(start: object) -> None:
     function = start
     while isinstance(function, functools.partial):
@@ -289,7 +308,9 @@ def _check_start(start: object) -> None:
         getattr(function, "__call__", None)  # noqa: B004  (an object may be an async function)
     )
     if not asynchronous or inspect.isclass(function):
-        instead = "async def poll(…), and Child(poll), not Child(poll())"
+        if inspect.iscoroutine(start):
+            start.close()  # it was called by mistake, and is awaited by nobody
+        instead = "async def poll(…), and Child(poll, args=(…)), not Child(poll(…))"
         raise BadCall("start", start, "is not an async function", instead)
 
 

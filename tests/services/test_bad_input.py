@@ -2,8 +2,10 @@
 
 import asyncio
 import functools
+import gc
 import math
 import pickle
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from typing import Any
 
 import pytest
@@ -46,10 +48,43 @@ def test_every_kind_of_async_function_is_a_start_and_names_the_child(start: Any,
     assert Child(start).id == name
 
 
-@pytest.mark.parametrize("start", [print, lambda: None, 7, Poller])
+def blocking() -> None:
+    return None
+
+
+def hands_on() -> Coroutine[Any, Any, None]:
+    return poll()
+
+
+def generator() -> Iterator[int]:
+    yield 1
+
+
+async def stream() -> AsyncIterator[int]:
+    yield 1
+
+
+@pytest.mark.parametrize(
+    "start",
+    [print, blocking, hands_on, generator, generator(), stream, stream(), 7, None, Poller],
+    ids=lambda start: type(start).__name__,
+)
 def test_a_start_that_is_not_async_is_refused(start: Any) -> None:
     with pytest.raises(BadCall, match="is not an async function; write async def"):
         Child(start)
+
+
+def test_a_function_that_was_called_is_refused_and_leaves_no_warning(
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    def mistaken() -> None:
+        Child(poll(1))  # type: ignore[arg-type]
+
+    with pytest.raises(BadCall, match=r"Child\(poll, args=\(…\)\), not Child\(poll\(…\)\)"):
+        mistaken()
+    gc.collect()
+
+    assert [str(warning.message) for warning in recwarn] == []
 
 
 @pytest.mark.parametrize(
@@ -57,15 +92,25 @@ def test_a_start_that_is_not_async_is_refused(start: Any) -> None:
     [
         ({"id": ""}, "id='poller'"),
         ({"id": "a\nb"}, "id='poller'"),
+        ({"id": 7}, "id='poller'"),
+        ({"args": "abc"}, "args=('abc',)"),
+        ({"args": b"abc"}, "args=(b'abc',)"),
+        ({"args": 5}, "args=(5,)"),
         ({"restart": "always"}, "'permanent' or 'transient' or 'temporary'"),
         ({"shutdown": -1}, "None for no limit"),
         ({"shutdown": math.inf}, "None for no limit"),
         ({"shutdown": math.nan}, "None for no limit"),
         ({"shutdown": True}, "None for no limit"),
         ({"shutdown": "gently"}, "None for no limit"),
+        ({"shutdown": "5"}, "None for no limit"),
         ({"significant": 1}, "significant=True"),
+        ({"significant": "yes"}, "significant=True"),
         ({"start_timeout": 0}, "None for no limit"),
         ({"start_timeout": -1}, "None for no limit"),
+        ({"start_timeout": math.inf}, "None for no limit"),
+        ({"start_timeout": math.nan}, "None for no limit"),
+        ({"start_timeout": True}, "None for no limit"),
+        ({"start_timeout": "5"}, "None for no limit"),
     ],
 )
 def test_a_child_that_makes_no_sense_is_refused(fields: dict[str, Any], advice: str) -> None:
@@ -84,11 +129,16 @@ def test_these_are_budgets(shutdown: Any) -> None:
     ("fields", "advice"),
     [
         ({"name": ""}, "name='poller'"),
+        ({"name": None}, "name='poller'"),
+        ({"name": "web/client"}, "name='web-client'"),
+        ({"strategy": None}, "'one_for_one' or 'one_for_all' or 'rest_for_one'"),
         ({"strategy": "simple_one_for_one"}, "'one_for_one' or 'one_for_all' or 'rest_for_one'"),
         ({"auto_shutdown": True}, "'never' or 'any' or 'all'"),
         ({"restart": 3}, "Restart"),
         ({"children": [poll]}, "Child(an_async_function)"),
         ({"children": Child(poll)}, "children=[Child(…), …]"),
+        ({"children": None}, "children=[Child(…), …]"),
+        ({"children": "ab"}, "Child(an_async_function)"),
         ({"restart_type": "always"}, "'permanent'"),
         ({"shutdown": -1}, "None for no limit"),
     ],
@@ -100,6 +150,50 @@ def test_a_supervisor_that_makes_no_sense_is_refused(fields: dict[str, Any], adv
         Supervisor(**named)
 
     assert advice in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("fields", "advice"),
+    [
+        ({"name": ""}, "name='poller'"),
+        ({"name": "a/b"}, "name='a-b'"),
+        ({"max_children": -1}, "max_children=100, or None"),
+        ({"max_children": 1.5}, "max_children=100, or None"),
+        ({"max_children": math.inf}, "max_children=100, or None"),
+        ({"max_children": True}, "max_children=100, or None"),
+        ({"max_children": "3"}, "max_children=100, or None"),
+        ({"extra_args": "abc"}, "extra_args=('abc',)"),
+        ({"extra_args": 5}, "extra_args=(5,)"),
+        ({"restart": 3}, "Restart"),
+        ({"restart_type": "always"}, "'permanent'"),
+        ({"shutdown": math.inf}, "None for no limit"),
+    ],
+)
+def test_a_dynamic_supervisor_that_makes_no_sense_is_refused(
+    fields: dict[str, Any], advice: str
+) -> None:
+    named: dict[str, Any] = {"name": "root", **fields}
+
+    with pytest.raises(BadCall, match=next(iter(fields)).partition("_type")[0]) as caught:
+        DynamicSupervisor(**named)
+
+    assert advice in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "option"),
+    [
+        (Child, "supervisor"),
+        (Supervisor, "max_children"),
+        (DynamicSupervisor, "children"),
+        (DynamicSupervisor, "strategy"),
+        (DynamicSupervisor, "auto_shutdown"),
+        (Restart, "intensity"),
+    ],
+)
+def test_an_option_that_does_not_exist_is_an_error(kind: Any, option: str) -> None:
+    with pytest.raises(TypeError, match=option):
+        kind("root", **{option: 1})
 
 
 def test_no_restart_at_all_is_a_limit() -> None:
