@@ -185,7 +185,12 @@ class Core(Jobs, ABC):
         self._restart(entry, delay)
 
     def _restart(self, entry: Entry, delay: float) -> None:
+        """Restart its group, in place of any restart that another child of the group waits for."""
         group = group_of(self.strategy, self.entries, entry.id)
+        for other in map(self.entries.__getitem__, group):
+            if other is not entry and other.status == "restarting":
+                self._forget_restart(other)
+                other.status = "undefined"
         stops = deque(one for one in reversed(group) if self.entries[one].runs)
         self.begin(Job(Purpose.RESTART, stops, deque(group), entry=entry, delay=delay))
 

@@ -219,8 +219,9 @@ class Model:
 
     def stop_group(self, child: ModelChild) -> None:
         for one in reversed(self.group(child)):
-            if one.state in ("up", "dead"):
+            if one is not child and one.state != "undefined":
                 self.down(one)
+                one.due = None
         self.forget_temporary()
 
     def start_group(self, child: ModelChild) -> ModelChild | None:

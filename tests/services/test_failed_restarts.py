@@ -165,12 +165,28 @@ async def test_a_crash_before_a_waiting_child_takes_its_restart_over(rig: Rig) -
         await rig.crash("b")
         await rig.clock.sleep(4)
         await rig.crash("a")
-        assert states(running) == {"a": "restarting", "b": "restarting", "c": "undefined"}
+        assert states(running) == {"a": "restarting", "b": "undefined", "c": "undefined"}
         rig.took()
         await rig.clock.sleep(6)
-        assert rig.took() == ["+b", "+c"]
+        assert rig.took() == []
         await rig.clock.sleep(4)
-        assert rig.took() == ["-c", "-b", "+a", "+b", "+c"]
+        assert rig.took() == ["+a", "+b", "+c"]
+        assert rig.clock.waiting() == 0
+
+
+@timeless
+async def test_a_group_restart_replaces_an_attempt_that_is_about_to_be_made(rig: Rig) -> None:
+    tree = Supervisor(
+        "root", strategy="rest_for_one", restart=Restart(9), children=rig.children("ab")
+    )
+    async with rig.run(tree) as running:
+        rig.took()
+        rig.habits["a"].starts = ["fail"]
+        rig.habits["b"].starts = ["fail", "fail"]
+        await rig.crash("b", "a")
+
+        assert rig.took() == ["!b", "!a", "+a", "!b", "+b"]
+        assert running.restarts() == 4
 
 
 @timeless
