@@ -11,6 +11,7 @@ __all__ = [
     "ConflictingChange",
     "DuplicateKey",
     "EffectMismatch",
+    "EffectMoved",
     "EffectUnknown",
     "HeartbeatMissed",
     "LogItemChanged",
@@ -166,19 +167,23 @@ class LogItemChanged(EverstepError):
 
 
 class ReplayMismatch(EverstepError):
-    """`run` called a finished step with other arguments than it was finished with.
+    """`run` called a step with other arguments than it was finished with, or began an effect with.
 
     Nothing ran; the task is paused with everything untouched.
     """
 
-    def __init__(self, step: str, recorded: str, present: str, parameter: str | None) -> None:
+    def __init__(
+        self, step: str, recorded: str, present: str, parameter: str | None, finished: bool = True
+    ) -> None:
         self.step = step
         self.recorded = recorded
         self.present = present
         self.parameter = parameter
+        self.finished = finished
+        was = "was finished" if finished else "had begun an effect"
         example = f'@step(key="{parameter}")' if parameter else "ctx.step(…, key=…)"
         super().__init__(
-            f"step {step} was finished with {recorded} and is now called with {present}; "
+            f"step {step} {was} with {recorded} and is now called with {present}; "
             f"where the code was changed, put the old call back, or tell calls apart by a key "
             f"({example}), then resume the task"
         )
@@ -208,6 +213,24 @@ class EffectMismatch(EverstepError):
             f"the effect {key!r} of {step} was begun with {recorded} and is now asked for with "
             f"{present}; the arguments of an effect must not change between attempts: compute them "
             "in an earlier step"
+        )
+
+
+class EffectMoved(EverstepError):
+    """A step is about to make the effect of another step, which the code no longer calls.
+
+    The function was not called; the task is paused.
+    """
+
+    def __init__(self, key: str, step: str, earlier: str) -> None:
+        self.key = key
+        self.step = step
+        self.earlier = earlier
+        super().__init__(
+            f"the effect {key!r} of step {step} is recorded, with the same arguments, for step "
+            f"{earlier} which had begun and is not called any more; where the step was renamed, "
+            f"put the name {earlier} back, and where this is another effect, give it another key, "
+            "then resume the task"
         )
 
 

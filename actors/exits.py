@@ -34,7 +34,7 @@ class Halted:
     """The task cannot go on without a person. To be recorded as `paused`; charges nothing."""
 
     reason: str
-    """One word: `effect_unknown`, `replay_mismatch`, `state_unreadable`."""
+    """One word: `effect_moved`, `effect_unknown`, `replay_mismatch`, `state_unreadable`."""
     failure: Failure
     remedy: str
     """The command that ends the pause."""

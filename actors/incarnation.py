@@ -13,7 +13,7 @@ from typing import Any
 
 from ..storage.clock import Timer
 from ..storage.errors import EverstepError
-from ..storage.records import Loaded, StepReset, StepRow
+from ..storage.records import EffectRow, EffectState, Loaded, StepReset, StepRow
 from .actor import Actor, is_flow
 from .ctx import Again
 from .environment import Environment
@@ -22,7 +22,7 @@ from .execution import perform
 from .exits import Crashed, Exit, Fenced, Halted, Released, Succeeded
 from .failures import failure_of, found_in
 from .history import chapter_view, lifted, present_view
-from .identity import chapter_prefix
+from .identity import chapter_prefix, inside
 from .journal import Journal
 from .keeping import Keeping
 from .leash import Leash, Severed, Watch
@@ -325,14 +325,25 @@ class Incarnation(Keeping):
     def take(self, call: Call) -> StepRow | None:
         """What is recorded of this call. Halts the task where its arguments do not fit."""
         row = self.journal.recollection.take(call)
-        if row is None or row.outcome is None or call.key or row.digest == call.digest:
+        if row is None or call.key or row.digest == call.digest:
+            return row
+        finished = row.outcome is not None
+        if not finished and not self.effects_of(row.identity):
             return row
         self.journal.recollection.put(row)
-        error = ReplayMismatch(
-            row.identity, row.preview, call.preview, call.definition.key_example()
-        )
+        example = call.definition.key_example()
+        error = ReplayMismatch(row.identity, row.preview, call.preview, example, finished)
         self.halt(call.scope, "replay_mismatch", error, "resume()")
         raise error
+
+    def effects_of(self, identity: str) -> list[EffectRow]:
+        """Effects that this step, or one below it, has made or may have made."""
+        return [
+            row
+            for row in self.effects.values()
+            if row.state is not EffectState.NOT_DONE
+            and (row.step == identity or row.step.startswith(inside(identity)))
+        ]
 
     def decode(self, scope: Scope, codec: ValueCodec, data: bytes, where: str) -> Any:
         """A recorded value; halts the task where it cannot be read any more."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..storage.records import EffectRow, EffectState
 from .definition import StepDefinition, function_step
 from .effects import Done, NotDone, NotDoneRule, Probe, says_not_done
-from .errors import BadCall, DuplicateKey, EffectMismatch, EffectUnknown
+from .errors import BadCall, DuplicateKey, EffectMismatch, EffectMoved, EffectUnknown
 from .failures import Failure, failure_of, read_failure
 from .late import RunningCall
 from .traffic import resolve
@@ -91,6 +91,8 @@ async def perform_once(
 
 async def _perform(once: _Once) -> Any:
     row = await _present_row(once)
+    if row is None:
+        await _check_moved(once)
     if row is None or row.state is EffectState.NOT_DONE:
         return await _do(once)
     if row.state is EffectState.RECEIPT:
@@ -115,6 +117,26 @@ async def _present_row(once: _Once) -> EffectRow | None:
     if row is not None and row.digest != once.digest:
         raise EffectMismatch(once.key, once.where, row.preview, once.preview)
     return row
+
+
+async def _check_moved(once: _Once) -> None:
+    """Halt where this may be the effect of a step that was renamed after it had begun."""
+    if _earlier_step(once) is None:
+        return
+    await asyncio.sleep(0)  # that step may be called beside this one, and be asked for just now
+    if (earlier := _earlier_step(once)) is not None:
+        moved = EffectMoved(once.key, once.where, earlier)
+        raise once.scope.life.halt(once.scope, "effect_moved", moved, "resume()")
+
+
+def _earlier_step(once: _Once) -> str | None:
+    """A step that made an effect of this key with these arguments, and was not asked for since."""
+    life = once.scope.life
+    for identity in life.journal.recollection.begun():
+        for row in life.effects_of(identity):
+            if (row.key, row.digest) == (once.key, once.digest):
+                return identity
+    return None
 
 
 def _value_of(once: _Once, row: EffectRow) -> Any:

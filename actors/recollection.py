@@ -28,10 +28,15 @@ class Recollection:
         self._found = {row.identity: row for row in steps}
 
     def take(self, call: Call) -> StepRow | None:
-        """What is recorded of this call; a keyed call also finds an unkeyed one by its digest."""
+        """What is recorded of this call; a keyed call also finds an unkeyed one by its digest.
+
+        It goes on under the identity of that one, under which its effects and what it called are.
+        """
         row = self._found.get(call.identity)
         if row is None:
             row = self._unkeyed(call) if call.key else None
+            if row is not None:
+                call.goes_on_as(row.identity)
         if row is not None and not row.above:
             del self._found[row.identity]
         return row
@@ -44,7 +49,6 @@ class Recollection:
             and not row.key
             and row.above == call.scope.identity
             and row.digest == call.digest
-            and row.outcome is not None
             and row.identity not in call.scope.nested
         ]
         return min(found, key=lambda row: row.occurrence, default=None)
@@ -63,6 +67,10 @@ class Recollection:
     def unused(self) -> list[str]:
         """Finished steps directly below `run` that it has not asked for."""
         return [row.identity for row in self._found.values() if row.outcome and not row.above]
+
+    def begun(self) -> list[str]:
+        """Steps directly below `run` without an outcome that it has not asked for again."""
+        return [row.identity for row in self._found.values() if not (row.outcome or row.above)]
 
     def awaits(self, identity: str) -> bool:
         """Whether this step has a checkpoint that was not asked for yet."""

@@ -72,6 +72,11 @@ class Call:
         self.frame = frame
         self.caller = caller
 
+    def goes_on_as(self, identity: str) -> None:
+        """Be the call of this identity, which was made before the step had a key."""
+        self.identity = identity
+        self.scope.nested.add(identity)
+
 
 class Scope:
     """The anchor of one view. Ends once; after that every use of it raises StaleAttempt."""
@@ -109,7 +114,7 @@ class Scope:
         self.failures: dict[str, int] = {}
         """Failed steps by identity, with `calls` at the moment the failure was raised."""
         self.nested: set[str] = set()
-        """Identities of finished steps called here, when this is an attempt."""
+        """Identities of steps called here that are finished, or were begun without their key."""
         self.effect_keys: set[str] = set()
         self.running_calls: list[RunningCall] = []
         """Calls of effects that are under way in it."""

@@ -16,6 +16,7 @@ from everstep.actors.failures import Failure, failure_of
 SAMPLES: dict[Any, Any] = {
     str: "words of it",
     str | None: "more words",
+    bool: False,
     int: 3,
     int | None: 4,
     float: 1.5,

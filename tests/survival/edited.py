@@ -10,7 +10,7 @@ from everstep.supervisor.restart import Restart
 from everstep.testing import Life, note
 from tests.survival.host import to_end
 
-__all__ = ["dropped", "gained_a_key", "gained_steps", "other_arguments"]
+__all__ = ["dropped", "gained_a_key", "gained_steps", "in_the_air", "other_arguments"]
 
 _PATIENT = Restart(0, max_deaths=50)
 
@@ -116,3 +116,51 @@ class FetchesByKey(Actor, name="fetches"):
 
 async def gained_a_key(life: Life) -> dict[str, Any]:
     return await _edited(life, Fetches(), FetchesByKey())
+
+
+async def _charge(what: str) -> str:
+    note("charged", what=what)
+    return f"paid {what}"
+
+
+class Pays(Actor, name="pays"):
+    async def run(self) -> list[str]:
+        return [await self.pay("a"), await self.pay("b")]
+
+    @step
+    async def pay(self, what: str) -> str:
+        return await self.ctx.once("pay", _charge, what)
+
+
+class PaysAnotherFirst(Pays, name="pays"):
+    async def run(self) -> list[str]:
+        return [await self.pay("new"), *await super().run()]
+
+
+class PaysByKey(Actor, name="pays"):
+    async def run(self) -> list[str]:
+        return [await self.pay(what) for what in ("b", "a")]
+
+    @step(key="what")
+    async def pay(self, what: str) -> str:
+        return await self.ctx.once("pay", _charge, what)
+
+
+class PaysByAnotherName(Actor, name="pays"):
+    async def run(self) -> list[str]:
+        return [await self.settle("a"), await self.settle("b")]
+
+    @step
+    async def settle(self, what: str) -> str:
+        return await self.ctx.once("pay", _charge, what)
+
+
+_IN_THE_AIR: dict[str, type[Actor]] = {
+    "another call first": PaysAnotherFirst,
+    "a key": PaysByKey,
+    "another name": PaysByAnotherName,
+}
+
+
+async def in_the_air(life: Life, edit: str) -> dict[str, Any]:
+    return await _edited(life, Pays(), _IN_THE_AIR[edit]())

@@ -6,18 +6,22 @@ import pytest
 
 from everstep.testing import History, simulate
 from everstep.testing.zygote import Scenario
-from tests.survival.edited import dropped, gained_a_key, gained_steps, other_arguments
+from tests.survival.edited import dropped, gained_a_key, gained_steps, in_the_air, other_arguments
 
 
 def dying_with(steps: int, scenario: Scenario, *args: str) -> History:
     """Die in the first life when so many steps have their checkpoint."""
-    undisturbed = simulate(scenario, *args)
+    return dying_after("step_completed", steps, scenario, *args)
+
+
+def dying_after(kind: str, times: int, scenario: Scenario, *args: str) -> History:
+    """Die in the first life when an event of this kind is in the store so many times."""
     done = [
-        place
-        for place, entry in enumerate(undisturbed.trail)
-        if entry.kind == "boundary" and "after" in entry.name and "step_completed" in entry.name
+        entry.facts["number"]
+        for entry in simulate(scenario, *args).trail
+        if entry.kind == "boundary" and "after" in entry.name and kind in entry.name
     ]
-    return simulate(scenario, *args, deaths=[undisturbed.trail[done[steps - 1]].facts["number"]])
+    return simulate(scenario, *args, deaths=[done[times - 1]])
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3])
@@ -78,3 +82,23 @@ def test_a_step_that_gained_a_key_finds_its_old_checkpoints(steps: int) -> None:
     assert history.result["output"] == ["page new", "page c", "page b", "page a"]
     done = "abc"[:steps]
     assert all(len(history.facts("executed", url=url)) == 1 for url in done)
+
+
+def test_a_step_in_the_air_that_gained_a_key_finds_its_receipt() -> None:
+    history = dying_after("effect_receipt", 1, in_the_air, "a key")
+
+    assert history.result["output"] == ["paid b", "paid a"], str(history)
+    assert len(history.facts("charged", what="a")) == 1
+
+
+@pytest.mark.parametrize(
+    ("edit", "reason"),
+    [("another call first", "replay_mismatch"), ("another name", "effect_moved")],
+)
+def test_an_edit_that_would_mistake_an_effect_in_the_air_pauses_the_task(
+    edit: str, reason: str
+) -> None:
+    history = dying_after("effect_receipt", 1, in_the_air, edit)
+
+    assert (history.result["status"], history.result["reason"]) == ("paused", reason), str(history)
+    assert [entry.facts["what"] for entry in history.facts("charged")] == ["a"]
