@@ -26,19 +26,45 @@ _NEVER_SENT = frozenset(
 _REFUSING_ANSWERS = frozenset({400, 401, 403, 404, 405, 413, 415, 422, 429})
 
 
+_FOLLOWING = {
+    "httpx._client": "history",
+    "aiohttp.client": "history",
+    "requests.sessions": "hist",
+    "urllib.request": "",
+}
+"""Where the well-known clients follow redirects, and the local name that holds the earlier answers;
+urllib has a function for it instead."""
+
+
 def never_sent(error: BaseException) -> bool:
     """Whether an exception proves that the request did not take effect. The default `not_done`.
 
     Knows refused connections, unknown hosts, TLS handshakes that failed, the connect errors of
     httpx, aiohttp and requests, and the answers 400, 401, 403, 404, 405, 413, 415, 422 and 429.
+    They prove nothing where httpx, aiohttp, requests or urllib had followed a redirect before.
     Goes by the names of classes and their attributes, so none of these is imported.
     """
     names = {f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__}
-    if names & _NEVER_SENT:
-        return True
+    refused = bool(names & _NEVER_SENT) or _answer_of(error) in _REFUSING_ANSWERS
     if "requests.exceptions.ConnectionError" in names or "ssl.SSLError" in names:
-        return _was_connecting(error)
-    return _answer_of(error) in _REFUSING_ANSWERS
+        refused = refused or _was_connecting(error)
+    return refused and not _was_redirected(error)
+
+
+def _was_redirected(error: BaseException) -> bool:
+    """Whether an earlier request was answered, by a redirect, before the one that this ended."""
+    answer = getattr(error, "response", None)
+    if getattr(answer, "history", None) or getattr(error, "history", None):
+        return True
+    traceback = error.__traceback__
+    while traceback is not None:
+        frame, traceback = traceback.tb_frame, traceback.tb_next
+        kept = _FOLLOWING.get(frame.f_globals.get("__name__", ""))
+        if kept == "" and frame.f_code.co_name.startswith("http_error_30"):
+            return True
+        if kept and frame.f_locals.get(kept):
+            return True
+    return False
 
 
 def _was_connecting(error: BaseException) -> bool:

@@ -13,7 +13,6 @@ from everstep.actors.backoff import fixed, none
 from everstep.actors.effects import Done, NotDone
 from everstep.actors.exits import Crashed, Halted, Succeeded
 from everstep.actors.failures import StepFailed
-from everstep.actors.never_sent import never_sent
 from everstep.actors.retry import Retry
 from everstep.actors.step import step
 from everstep.storage import EffectState
@@ -238,21 +237,6 @@ async def test_an_effect_whose_call_timed_out_is_unknown_in_the_next_attempt() -
         assert isinstance(ended, Halted)
         assert ended.reason == "effect_unknown"
         assert CALLS == ["charge"]
-
-
-class Answered(Exception):
-    def __init__(self, status: int) -> None:
-        self.status_code = status
-
-
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 413, 415, 422, 429])
-def test_an_answer_that_refuses_was_not_done(status: int) -> None:
-    assert never_sent(Answered(status))
-
-
-@pytest.mark.parametrize("status", [408, 409, 500, 502, 503, 504])
-def test_an_answer_that_tells_nothing_is_unknown(status: int) -> None:
-    assert not never_sent(Answered(status))
 
 
 async def test_the_failure_of_an_effect_is_the_failure_of_the_step() -> None:
