@@ -1,20 +1,23 @@
 """One process owns a file: the lock beside it, and the registry of this process.
 
-The lock is a POSIX record lock on `FILE.lock`. The system lets go of it when its process ends,
-however that happens, and also when the process closes *any* descriptor of the file. So a registry,
-asked before the file is opened, keeps this process from opening it twice.
+The lock is an open file description lock of Linux on `FILE.lock`, elsewhere one of `flock`. The
+system lets go of it when the last copy of its descriptor is closed, so at the latest when the
+process ends: programs that it runs close theirs at `exec`, and forked children at once. On Linux
+it excludes the POSIX locks that older versions took, and they it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import json
 import os
 import socket
 import stat
+import struct
+import sys
 import threading
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,33 +28,44 @@ from ..errors import StoreError, StoreInUse, StoreReadOnly
 __all__ = ["LockFile"]
 
 _LENGTH = 512
+"""Bytes of a lock file: always written whole and in place, which needs no space on the disk."""
 _NOTED = 16
 """How many epochs are kept noted; older ones have long been given back."""
-"""Bytes of a lock file: always written whole and in place, which needs no space on the disk."""
 _POLL = 0.1
 
 Identity = tuple[int, int]
 """Device and inode: what a file is, by whatever path."""
 
 
-@dataclass
 class _Registry:
-    """The files that this process owns. A forked child owns none."""
+    """The locks that this process holds, which none of its forked children does."""
 
-    pid: int = 0
-    mutex: threading.Lock = field(default_factory=threading.Lock)
-    owned: set[Identity] = field(default_factory=set[Identity])
+    def __init__(self) -> None:
+        self.mutex = threading.RLock()
+        self.held: set[LockFile] = set()
+        self._watches_forks = False
 
-    def here(self) -> _Registry:
-        """This registry, emptied when the process is not the one that filled it."""
-        if self.pid != os.getpid():
-            self.pid = os.getpid()
-            self.mutex = threading.Lock()
-            self.owned = set()
-        return self
+    def owns(self, identities: set[Identity]) -> bool:
+        return any(not lock.identities.isdisjoint(identities) for lock in self.held)
+
+    def watch_forks(self) -> None:
+        """From now on no process is forked while a lock is half taken, and no child has one."""
+        if not self._watches_forks:
+            self._watches_forks = True
+            os.register_at_fork(
+                before=self.mutex.acquire,
+                after_in_parent=self.mutex.release,
+                after_in_child=self._begin_in_child,
+            )
+
+    def _begin_in_child(self) -> None:
+        held, self.held = self.held, set()
+        for lock in held:
+            lock.forget()
+        self.mutex.release()
 
 
-# The lock belongs to the process, so what guards it does too.
+# The file belongs to the process, so what guards it does too.
 _REGISTRY = _Registry()
 
 
@@ -62,7 +76,7 @@ class LockFile:
         self._path = path
         self._descriptor = descriptor
         self._facts = facts
-        self._identities = {_identity(os.fstat(descriptor))}
+        self.identities = {_identity(os.fstat(descriptor))}
 
     @classmethod
     async def acquire(cls, database: Path, clock: Clock, wait: float) -> LockFile:
@@ -84,9 +98,9 @@ class LockFile:
     @classmethod
     def _try(cls, database: Path, now: float) -> LockFile:
         path = database.with_name(database.name + ".lock")
-        registry = _REGISTRY.here()
-        with registry.mutex:
-            if not registry.owned.isdisjoint(_identities(database, path)):
+        with _REGISTRY.mutex:
+            _REGISTRY.watch_forks()
+            if _REGISTRY.owns(_identities(database, path)):
                 raise StoreInUse(str(database), "another runtime of this process uses it")
             descriptor = _open(path)
             try:
@@ -94,13 +108,13 @@ class LockFile:
             except BaseException:
                 os.close(descriptor)
                 raise
-            registry.owned |= lock._identities
+            _REGISTRY.held.add(lock)
             return lock
 
     @classmethod
     def _lock(cls, database: Path, path: Path, descriptor: int, now: float) -> LockFile:
         try:
-            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _set_lock(descriptor, held=True)
         except OSError as error:
             if error.errno not in (errno.EACCES, errno.EAGAIN):
                 raise StoreError(str(path), f"it cannot be locked: {error}") from error
@@ -137,20 +151,26 @@ class LockFile:
     def adopt(self, database: Path) -> None:
         """Own the database under its own identity too, now that it exists."""
         found = _identities(database)
-        with _REGISTRY.here().mutex:
-            self._identities |= found
-            _REGISTRY.owned |= found
+        with _REGISTRY.mutex:
+            self.identities |= found
 
     def holds(self, database: Path) -> bool:
         """Whether the file at this path still is the one that was adopted."""
         found = _identities(database)
-        return bool(found) and found <= self._identities
+        return bool(found) and found <= self.identities
 
     def release(self) -> None:
         """Own it no longer; the lock file stays. Only in the process that acquired it."""
-        with _REGISTRY.here().mutex:
-            _REGISTRY.owned -= self._identities
+        with _REGISTRY.mutex:
+            _REGISTRY.held.discard(self)
+            _set_lock(self._descriptor, held=False)  # a child may not have come to its exec yet
             os.close(self._descriptor)
+
+    def forget(self) -> None:
+        """Close this child's copy of the descriptor, or it would keep the file for its parent."""
+        with contextlib.suppress(OSError):  # somebody has closed it already
+            os.close(self._descriptor)
+        self._descriptor = -1
 
     def _write(self, **facts: Any) -> None:
         self._facts |= facts
@@ -173,6 +193,16 @@ def _open(path: Path) -> int:
         os.close(descriptor)
         raise StoreError(str(path), "it is no ordinary file", "remove it")
     return descriptor
+
+
+def _set_lock(descriptor: int, *, held: bool) -> None:
+    """Lock the file, or let go of it, for all who have a copy of this descriptor. Never waits."""
+    if sys.platform == "linux":
+        kind = fcntl.F_WRLCK if held else fcntl.F_UNLCK
+        whole = struct.pack("hhqqi0q", kind, os.SEEK_SET, 0, 0, 0)  # a struct flock
+        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, whole)
+    else:
+        fcntl.flock(descriptor, (fcntl.LOCK_EX if held else fcntl.LOCK_UN) | fcntl.LOCK_NB)
 
 
 def _read(descriptor: int) -> dict[str, Any]:
