@@ -87,6 +87,7 @@ from .supervisor.services.exits import Ignore, Shutdown
 from .supervisor.services.handle import RunningSupervisor
 from .supervisor.services.running import supervise
 from .supervisor.services.spec import Child, DynamicSupervisor, Supervisor
+from .supervisor.services.view import ChildView, SupervisorView
 from .task import Task
 
 __all__ = [
@@ -99,6 +100,7 @@ __all__ = [
     "BadCombination",
     "Child",
     "ChildInfo",
+    "ChildView",
     "Clock",
     "ConflictingChange",
     "Counts",
@@ -171,6 +173,7 @@ __all__ = [
     "SupervisionEvent",
     "Supervisor",
     "SupervisorFailed",
+    "SupervisorView",
     "SystemClock",
     "Task",
     "TaskCancelled",

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from ..pool_spec import Pool
 from .exits import Exit
+from .outline import Kind, kind_of
 from .spec import Child, ChildSpec, RestartType, id_of, is_supervisor
 
 __all__ = [
@@ -25,9 +26,6 @@ __all__ = [
 
 Status = Literal["up", "undefined", "restarting", "starting", "stopping"]
 """`undefined`: known, and nothing runs. `restarting`: a restart is due, or has failed."""
-
-
-Kind = Literal["worker", "supervisor", "pool"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +98,7 @@ class Entry:
         return ChildInfo(
             id=self.id,
             status=self.status,
-            kind=_kind_of(self.spec),
+            kind=kind_of(self.spec),
             restart=type_of(self.spec),
             significant=significant(self.spec),
             incarnation=self.number,
@@ -123,12 +121,6 @@ def type_of(spec: ChildSpec) -> RestartType:
     if isinstance(spec, Child):
         return spec.restart
     return "permanent" if isinstance(spec, Pool) else spec.restart_type
-
-
-def _kind_of(spec: ChildSpec) -> Kind:
-    if isinstance(spec, Pool):
-        return "pool"
-    return "supervisor" if is_supervisor(spec) else "worker"
 
 
 def significant(spec: ChildSpec) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ..errors import NoProc, NotFound
@@ -12,7 +13,9 @@ from .entries import ChildInfo, Counts, Entry, Ref, counts
 from .events import EventStream
 from .exits import Exit
 from .messages import DeleteChild, Halt, Reconfigure, RestartChild, StartChild, TerminateChild
+from .outline import plain_restart
 from .spec import AutoShutdown, ChildSpec, Strategy, check_arguments, check_children
+from .view import ChildView, PoolHandle, SupervisorView, child_view
 
 if TYPE_CHECKING:
     from .shell import Shell
@@ -71,6 +74,22 @@ class RunningSupervisor:
         machine = self._shell.machine
         self._entries()
         return machine.window.count(self._shell.world.clock.monotonic(), machine.restart.within)
+
+    def look(self) -> SupervisorView:
+        """The whole tree from here down, at this moment, as plain data; `print` draws it."""
+        machine = self._shell.machine
+        entries = list(self._entries().values())
+        return SupervisorView(
+            name=self.name,
+            path=self.path,
+            strategy=machine.strategy,
+            dynamic=machine.dynamic,
+            max_children=machine.max_children,
+            restart=plain_restart(machine.restart),
+            restarts=self.restarts(),
+            auto_shutdown=machine.auto_shutdown,
+            children=tuple(self._seen(entry) for entry in entries),
+        )
 
     def supervisor(self, id: str) -> RunningSupervisor:  # noqa: A002
         """The handle of a supervisor among the children.
@@ -181,3 +200,14 @@ class RunningSupervisor:
     def _known(self, entry: Entry) -> ChildInfo:
         machine = self._shell.machine
         return entry.known(self.path, machine.life, self._shell.world.clock.monotonic())
+
+    def _seen(self, entry: Entry) -> ChildView:
+        """A child and all below it, as plain data."""
+        info = self._known(entry)
+        now = datetime.fromtimestamp(self._shell.world.clock.now(), UTC)
+        if info.kind == "pool" and isinstance(info.value, PoolHandle):
+            return child_view(info, now, None, info.value.info())
+        if info.kind == "supervisor" and isinstance(info.value, RunningSupervisor):
+            ended = info.value._shell.outcome is not None  # which may not be known here yet
+            return child_view(info, now, None if ended else info.value.look(), None)
+        return child_view(info, now, None, None)
