@@ -44,6 +44,7 @@ from .supervisor.pool_spec import Pool
 from .supervisor.pools import Pools
 from .supervisor.services.events import Hub
 from .supervisor.services.handle import RunningSupervisor
+from .supervisor.services.outline import outline
 from .supervisor.services.running import Supervision
 from .supervisor.services.spec import DynamicSupervisor, Supervisor, pools_of
 from .supervisor.services.world import World
@@ -135,7 +136,7 @@ class Runtime:
         if self._session is not None:
             raise RuntimeClosed(self.path, "it is entered already; make a second Runtime")
         session = self._opened()
-        await self._store.open()
+        await self._store.open(tree=outline(self._tree).encoded())
         self._session = session  # services of the tree may start tasks
         try:
             await session.supervision.__aenter__()

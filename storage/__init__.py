@@ -40,6 +40,7 @@ from .records import (
     StepReset,
     StepRow,
     TaskRow,
+    TreeRow,
 )
 from .sqlite import Durability, SqliteStore
 
@@ -90,6 +91,7 @@ __all__ = [
     "TaskNotFound",
     "TaskRow",
     "Timer",
+    "TreeRow",
     "due_in",
     "left_of",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from typing import NamedTuple, Protocol
 
 from .errors import Refused, StoreFailed
-from .records import Commit, EffectRow, EventRow, Loaded, Receipt, Status, StepRow, TaskRow
+from .records import Commit, EffectRow, EventRow, Loaded, Receipt, Status, StepRow, TaskRow, TreeRow
 
 __all__ = ["Alarm", "Draft", "RecordedEvent", "Refusal", "Store"]
 
@@ -65,7 +65,13 @@ class Store(Protocol):
         """What keeps the store from committing just now; None when it commits."""
         ...
 
-    async def open(self) -> None: ...
+    async def open(self, *, tree: str | None = None) -> None:
+        """Own the store under a new epoch. When it fails, nothing stays open.
+
+        `tree` is the outline of the owner's tree, kept for `tree()`; not to be able to keep it
+        fails nothing.
+        """
+        ...
 
     async def close(self) -> None:
         """Write what was submitted, then close readers, then the writer. Idempotent."""
@@ -169,3 +175,7 @@ class Store(Protocol):
         ...
 
     async def effects(self, key: int) -> list[EffectRow]: ...
+
+    async def tree(self) -> TreeRow | None:
+        """The newest tree that the store was opened with."""
+        ...

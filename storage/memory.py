@@ -8,7 +8,7 @@ import weakref
 from .clock import Clock
 from .errors import StoreClosed
 from .sqlite.base import SqlStore
-from .sqlite.epoch import take_over
+from .sqlite.epoch import leave_tree, take_over
 from .sqlite.executor import InlineExecutor
 from .sqlite.reader import Reader
 from .sqlite.schema import migrate
@@ -32,13 +32,15 @@ class MemoryStore(SqlStore):
         )
         self._closer = weakref.finalize(self, self._connection.close)
 
-    async def open(self) -> None:
+    async def open(self, *, tree: str | None = None) -> None:
         """Own what is in memory under a new epoch. Raises StoreClosed once it is discarded."""
         if not self._closer.alive:
             raise StoreClosed(self._path, "it has been discarded")
         migrate(self._connection)
         executor = InlineExecutor(self._connection)
         taken = take_over(self._connection, self._clock)
+        if tree is not None:
+            leave_tree(self._connection, self._clock, taken, tree)
         self._start(taken, executor, executor, NoUpkeep())
 
     async def _disconnect(self, writer: Writer, reader: Reader) -> None:

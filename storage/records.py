@@ -27,6 +27,7 @@ __all__ = [
     "StepReset",
     "StepRow",
     "TaskRow",
+    "TreeRow",
 ]
 
 
@@ -275,6 +276,16 @@ class EffectRow(NamedTuple):
     decided_by: str | None
     started_at: float
     ended_at: float | None
+
+
+class TreeRow(NamedTuple):
+    """The shape of the tree that a runtime opened the store with, for those who look later."""
+
+    epoch: int
+    """Of the runtime that wrote it; a newer one of the store has left none."""
+    at: float
+    outline: str
+    """A JSON object, see `everstep.supervisor.services.outline`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..storage.errors import StoreFailed
 from ..storage.interface import Alarm, Draft, RecordedEvent, Refusal, Store
-from ..storage.records import Commit, EffectRow, Loaded, Receipt, Status, StepRow, TaskRow
+from ..storage.records import Commit, EffectRow, Loaded, Receipt, Status, StepRow, TaskRow, TreeRow
 from .life import Died, Life
 
 __all__ = ["WatchedStore"]
@@ -74,8 +74,8 @@ class WatchedStore:
     def trouble(self) -> Alarm | None:
         return self._store.trouble
 
-    async def open(self) -> None:
-        await self._store.open()
+    async def open(self, *, tree: str | None = None) -> None:
+        await self._store.open(tree=tree)
 
     async def close(self) -> None:
         await self._store.close()
@@ -166,6 +166,9 @@ class WatchedStore:
 
     async def effects(self, key: int) -> list[EffectRow]:
         return await self._store.effects(key)
+
+    async def tree(self) -> TreeRow | None:
+        return await self._store.tree()
 
 
 def _named(write: Commit | Receipt) -> str:

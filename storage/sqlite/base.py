@@ -11,8 +11,8 @@ from functools import partial
 from ..clock import Clock
 from ..errors import StoreClosed
 from ..interface import Alarm, Draft, RecordedEvent
-from ..records import EffectRow, Loaded, Status, StepRow, TaskRow
-from . import queries
+from ..records import EffectRow, Loaded, Status, StepRow, TaskRow, TreeRow
+from . import overview, queries
 from .epoch import Opening
 from .executor import Executor
 from .reader import Reader
@@ -46,7 +46,7 @@ class SqlStore(ABC):
     # --- life -------------------------------------------------------------------------------
 
     @abstractmethod
-    async def open(self) -> None:
+    async def open(self, *, tree: str | None = None) -> None:
         """Own the database under a new epoch. When it fails, nothing stays open."""
 
     @abstractmethod
@@ -255,3 +255,7 @@ class SqlStore(ABC):
     async def effects(self, key: int) -> list[EffectRow]:
         """Effects of a task, in the order of their intents."""
         return await self._reading().run(partial(queries.effects, key=key))
+
+    async def tree(self) -> TreeRow | None:
+        """The newest tree that the store was opened with."""
+        return await self._reading().run(overview.tree)

@@ -1,7 +1,8 @@
-"""Taking over a store: whoever opens it raises its epoch before anything else."""
+"""Taking over a store: whoever opens it raises its epoch, then leaves the shape of its tree."""
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import sqlite3
@@ -9,8 +10,9 @@ from typing import NamedTuple
 
 from ..clock import Clock
 
-__all__ = ["Opening", "take_over"]
+__all__ = ["Opening", "leave_tree", "take_over"]
 
+_LOG = logging.getLogger("everstep")
 
 _FORGET_BOOT = """
     UPDATE {table} SET due_boot = NULL, due_at = min(due_at, ? + coalesce(due_delay, 0))
@@ -49,3 +51,23 @@ def take_over(connection: sqlite3.Connection, clock: Clock) -> Opening:
         connection.execute("ROLLBACK")
         raise
     return Opening(epoch, next_key)
+
+
+def leave_tree(connection: sqlite3.Connection, clock: Clock, opening: Opening, tree: str) -> None:
+    """Keep the shape of the new owner's tree in place of the last one, in one transaction.
+
+    For people only: where it cannot be written, the last one stays, and a warning is logged.
+    """
+    try:
+        connection.execute(
+            """
+            INSERT INTO tree VALUES (1, ?, ?, ?)
+            ON CONFLICT (only) DO UPDATE
+            SET epoch = excluded.epoch, at = excluded.at, outline = excluded.outline
+            """,
+            (opening.epoch, clock.now(), tree),
+        )
+    except sqlite3.Error as error:
+        _LOG.warning(
+            "the shape of the tree was not kept, which only `everstep tree` reads: %s", error
+        )

@@ -166,7 +166,18 @@ _FIRST = (
     """,
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)
+_TREE = (
+    """
+    CREATE TABLE tree (
+        only INTEGER PRIMARY KEY CHECK (only = 1),
+        epoch INTEGER NOT NULL,
+        at REAL NOT NULL,
+        outline TEXT NOT NULL
+    )
+    """,
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _TREE)
 """The statements that lead from version n to n + 1, at place n. A released one never changes."""
 
 VERSION = len(MIGRATIONS)

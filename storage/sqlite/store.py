@@ -14,7 +14,7 @@ from ..clock import Clock
 from ..errors import StoreError
 from . import opening
 from .base import SqlStore
-from .epoch import Opening, take_over
+from .epoch import Opening, leave_tree, take_over
 from .executor import ThreadExecutor
 from .lock import LockFile
 from .reader import Reader
@@ -59,7 +59,7 @@ class SqliteStore(SqlStore):
         self._lock: LockFile | None = None
         self._executor: ThreadExecutor | None = None
 
-    async def open(self) -> None:
+    async def open(self, *, tree: str | None = None) -> None:
         """Own the file under a new epoch; it is created when there is none.
 
         When it fails or is cancelled, nothing stays open and the file is not owned; a file that
@@ -69,14 +69,14 @@ class SqliteStore(SqlStore):
         file = opening.resolve(self._path)
         opening.check_place(file, self._allow_network_fs)
         lock = await LockFile.acquire(file, self._clock, self._wait)
-        owned = asyncio.create_task(self._open(file, lock))
+        owned = asyncio.create_task(self._open(file, lock, tree))
         try:
             await to_the_end(owned)
         except asyncio.CancelledError:
             await self.close()
             raise
 
-    async def _open(self, file: Path, lock: LockFile) -> None:
+    async def _open(self, file: Path, lock: LockFile, tree: str | None) -> None:
         """Open a file whose lock is held; on any error all is closed and the lock let go."""
         upkeep = FileUpkeep(file, lock)
         writing = ThreadExecutor(opening.uri_of(file, "rw"), partial(self._prepare, upkeep))
@@ -85,7 +85,7 @@ class SqliteStore(SqlStore):
             await _check_or_create(file)
             lock.adopt(file)
             await writing.open()
-            taken = await writing.run(self._take_over)
+            taken = await writing.run(partial(self._take_over, tree))
             await reading.open()
         except BaseException as error:
             await reading.close()
@@ -102,9 +102,12 @@ class SqliteStore(SqlStore):
         upkeep.before()
         opening.set_pragmas(connection, self._durability)
 
-    def _take_over(self, connection: sqlite3.Connection) -> Opening:
+    def _take_over(self, tree: str | None, connection: sqlite3.Connection) -> Opening:
         migrate(connection)
-        return take_over(connection, self._clock)
+        taken = take_over(connection, self._clock)
+        if tree is not None:
+            leave_tree(connection, self._clock, taken, tree)
+        return taken
 
     async def _disconnect(self, writer: Writer, reader: Reader) -> None:
         lock, executor = self._lock, self._executor
