@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .storage.errors import EverstepError
 
-__all__ = ["RuntimeClosed", "TaskCancelled", "TaskFailed", "TaskPaused"]
+__all__ = ["RuntimeClosed", "TaskCancelled", "TaskFailed", "TaskPaused", "way_on"]
 
 
 class TaskFailed(EverstepError):
@@ -63,12 +63,8 @@ class TaskPaused(EverstepError):
         self.message = message
         self.traceback = traceback
         what = f": {_worded(error, message)}" if error else ""
-        action = "resume()"
-        if reason == "effect_unknown":
-            action = "settle(key, Done(value) or NotDone()), with a key of its effects()"
         super().__init__(
-            f"the task {task_id!r} is paused ({reason}){what}; "
-            f"to go on: await runtime.task({task_id!r}).{action}"
+            f"the task {task_id!r} is paused ({reason}){what}; to go on: {way_on(task_id, reason)}"
         )
 
 
@@ -93,6 +89,14 @@ class RuntimeClosed(EverstepError):
             f"the runtime of {path} cannot be used: {why}; "
             "use it inside `async with Runtime(…) as runtime:`, on the loop that entered it"
         )
+
+
+def way_on(task_id: str, reason: str | None) -> str:
+    """The line to write so that a task that stopped for this reason goes on."""
+    action = "resume()"
+    if reason == "effect_unknown":
+        action = "settle(key, Done(value) or NotDone()), with a key of its effects()"
+    return f"await runtime.task({task_id!r}).{action}"
 
 
 def _attempts_made(attempts: int) -> str:

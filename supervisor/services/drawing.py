@@ -88,7 +88,7 @@ def _phrases(settings: Mapping[str, JsonValue]) -> Iterable[str]:
                 yield from _policy(value)
             case (("start" | "restart" | "strategy"), str()):
                 yield value
-            case "shutdown", _:
+            case "shutdown", _ if value is not None or "start" in settings:
                 yield _budget(value)
             case "auto_shutdown", "never":
                 pass

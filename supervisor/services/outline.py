@@ -14,7 +14,7 @@ from pydantic import JsonValue, TypeAdapter
 from ...actors.backoff import Exponential, Fixed, FromTenacity
 from ..pool_spec import Pool
 from ..restart import Restart
-from .spec import Child, ChildSpec, Supervisor, id_of
+from .spec import Child, ChildSpec, DynamicSupervisor, Supervisor, id_of
 
 __all__ = ["Kind", "Outline", "kind_of", "outline", "plain_restart", "read_outline"]
 
@@ -82,6 +82,8 @@ def plain_restart(restart: Restart, *, tasks: bool = False) -> dict[str, JsonVal
 
 def _settings(spec: ChildSpec) -> dict[str, JsonValue]:
     settings: dict[str, JsonValue] = {}
+    if isinstance(spec, DynamicSupervisor):
+        settings["strategy"] = "dynamic"
     for option in fields(spec):
         if option.name in _OWN_PLACE | _LEFT_OUT:
             continue

@@ -162,8 +162,13 @@ def test_what_is_no_outline_is_a_value_error(text: str) -> None:
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        (TREE, "rest_for_one, 3 restarts within 5 s, auto_shutdown any, shutdown without limit"),
+        (TREE, "rest_for_one, 3 restarts within 5 s, auto_shutdown any"),
         (POLLER, f"{__name__}.poll, transient, shutdown 5 s, significant"),
+        (
+            DynamicSupervisor("jobs", max_children=7, shutdown="brutal"),
+            "dynamic, 3 restarts within 5 s, max_children 7, shutdown brutal",
+        ),
+        (Child(poll, shutdown=None), f"{__name__}.poll, permanent, shutdown without limit"),
         (
             Pool("agents", max_running=20, restart=Restart(1, on_give_up="pause")),
             "max_running 20, 1 restart, max_deaths 3, on_give_up pause",

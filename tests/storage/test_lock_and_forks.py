@@ -83,7 +83,7 @@ async def test_a_child_that_outlives_the_owner_does_not_keep_the_file(file: Path
         owner.kill()
         await asyncio.to_thread(owner.wait)
 
-        store = SqliteStore(file, clock=SystemClock())
+        store = SqliteStore(file, clock=SystemClock(), wait=15)  # it may just have been forked
         await store.open()
         await store.close()
 

@@ -1,0 +1,217 @@
+"""What is known of a stopped store, as frozen records of plain data."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from ..errors import way_on
+from ..storage.clock import Clock
+from ..storage.records import Status, TreeRow
+from ..storage.sqlite import overview
+from ..storage.sqlite.overview import Mention
+from ..supervisor.blame import read_blame
+from ..supervisor.restart import Restart
+from ..supervisor.services.outline import Outline, read_outline
+
+__all__ = [
+    "LaneContents",
+    "OwnerFacts",
+    "PoolContents",
+    "SomeTasks",
+    "StoppedStore",
+    "TaskLine",
+    "TreeFacts",
+    "look",
+]
+
+_NAMED = 5
+"""So many tasks of each kind are named; the others are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerFacts:
+    """The process that owned the store last. It has ended, or has closed the store."""
+
+    epoch: int
+    pid: int
+    host: str
+    started_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TreeFacts:
+    """The tree that a runtime opened the store with, as far as its specification tells."""
+
+    epoch: int
+    at: datetime
+    outline: Outline
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLine:
+    """One task that somebody may want to look at."""
+
+    id: str
+    actor: str
+    reason: str | None
+    """Why it is paused or failed, in one word."""
+    step: str | None
+    error: str | None
+    crashes: int
+    deaths: int
+    updated_at: datetime
+    to_go_on: str | None
+    """The line to write, where it waits for a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class SomeTasks:
+    """How many there are, and the newest of them."""
+
+    total: int
+    newest: tuple[TaskLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LaneContents:
+    """How many tasks of one lane wait and run."""
+
+    name: str
+    queued: int
+    running: int
+
+
+@dataclass(frozen=True, slots=True)
+class PoolContents:
+    """What the store holds for one pool."""
+
+    name: str
+    in_tree: bool
+    """Where it is not, its tasks wait for a tree with a pool of this name."""
+    counts: dict[str, int]
+    """By status; those that do not occur are left out."""
+    due: int
+    """Queued tasks that could start at once."""
+    next_due_in: float | None
+    """Seconds until the next queued task could; None where none waits for a time."""
+    suspects: SomeTasks
+    paused: SomeTasks
+    left_running: SomeTasks
+    """Running when their process died; the next start recovers them."""
+    failed: SomeTasks
+    lanes: tuple[LaneContents, ...]
+    """Those with most tasks that are queued or running."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedStore:
+    """A store that no process owns. All instants are aware, in UTC."""
+
+    schema: int
+    owner: OwnerFacts | None
+    tree: TreeFacts | None
+    """None where no runtime has left one."""
+    pools: tuple[PoolContents, ...]
+    """Those of the tree in its order, then the others by name."""
+
+
+def look(connection: sqlite3.Connection, clock: Clock) -> StoppedStore:
+    """What a store holds, in one transaction that the caller has begun."""
+    (schema,) = connection.execute("PRAGMA user_version").fetchone()
+    owner = overview.owner(connection)
+    tree = _tree(overview.tree(connection))
+    boot, seconds = clock.boot()
+    since_boot = seconds if boot and boot == owner.boot else None
+    policies = _policies(tree)
+    counts = overview.counts(connection)
+    names = [*policies, *(name for name in counts if name not in policies)]
+    return StoppedStore(
+        schema=schema,
+        owner=_owner(owner) if owner.epoch else None,
+        tree=tree,
+        pools=tuple(
+            _pool(connection, name, counts.get(name, {}), policies.get(name), clock, since_boot)
+            for name in names
+        ),
+    )
+
+
+def _owner(owner: overview.Owner) -> OwnerFacts:
+    return OwnerFacts(owner.epoch, owner.pid, owner.host, _instant(owner.started_at))
+
+
+def _tree(row: TreeRow | None) -> TreeFacts | None:
+    """The tree; None also for one that is written in a way that is not known here."""
+    if row is None:
+        return None
+    try:
+        return TreeFacts(row.epoch, _instant(row.at), read_outline(row.outline))
+    except ValueError:
+        return None
+
+
+def _policies(tree: TreeFacts | None) -> dict[str, int]:
+    """The names of the tree's pools, and the deaths from which on a task is a suspect in each."""
+    if tree is None:
+        return {}
+    found: dict[str, int] = {}
+    for pool in (one for one in tree.outline.walk() if one.kind == "pool"):
+        restart = pool.settings.get("restart")
+        most = restart.get("max_deaths") if isinstance(restart, dict) else None
+        found[pool.name] = most - 1 if isinstance(most, int) else Restart().suspects_from
+    return found
+
+
+def _pool(
+    connection: sqlite3.Connection,
+    name: str,
+    counts: dict[Status, int],
+    suspects_from: int | None,
+    clock: Clock,
+    since_boot: float | None,
+) -> PoolContents:
+    def some(status: Status) -> SomeTasks:
+        newest = overview.newest(connection, name, status, _NAMED)
+        waits = status in (Status.PAUSED, Status.FAILED)
+        return SomeTasks(counts.get(status, 0), _lines(newest, waits))
+
+    backlog = overview.backlog(connection, name, clock.now(), since_boot)
+    suspects = overview.suspects(connection, name, suspects_from or Restart().suspects_from, _NAMED)
+    return PoolContents(
+        name=name,
+        in_tree=suspects_from is not None,
+        counts={status.value: count for status, count in counts.items()},
+        due=backlog.due,
+        next_due_in=backlog.next_in,
+        suspects=SomeTasks(suspects.total, _lines(suspects.newest, False)),
+        paused=some(Status.PAUSED),
+        left_running=some(Status.RUNNING),
+        failed=some(Status.FAILED),
+        lanes=tuple(LaneContents(*lane) for lane in overview.lanes(connection, name, _NAMED)),
+    )
+
+
+def _lines(mentions: Sequence[Mention], waits: bool) -> tuple[TaskLine, ...]:
+    return tuple(_line(mention, waits) for mention in mentions)
+
+
+def _line(mention: Mention, waits: bool) -> TaskLine:
+    blame = None if mention.error is None else read_blame(mention.error)
+    return TaskLine(
+        id=mention.id,
+        actor=mention.actor,
+        reason=mention.reason,
+        step=None if blame is None else blame.step,
+        error=None if blame is None else str(blame.failure),
+        crashes=mention.crashes,
+        deaths=mention.deaths,
+        updated_at=_instant(mention.updated_at),
+        to_go_on=way_on(mention.id, mention.reason) if waits else None,
+    )
+
+
+def _instant(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
