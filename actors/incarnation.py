@@ -288,6 +288,11 @@ class Incarnation(Keeping):
             self._ending = asyncio.get_running_loop().create_task(ending)
         return Ended(reason)
 
+    def note(self, kind: str, step: str | None, data: dict[str, Any]) -> None:
+        """Put an event on the log with the next commit; nothing where none is sure to come."""
+        if self._begun and self.goes_on and not self.journal.finished and not self._refused():
+            self.ledger.event(kind, step=step, data=data)
+
     # --- asked by scopes and attempts ---------------------------------------------------
 
     def perform(self, call: Call) -> Coroutine[Any, Any, Any]:

@@ -49,6 +49,7 @@ from .supervisor.services.running import Supervision
 from .supervisor.services.spec import DynamicSupervisor, Supervisor, pools_of
 from .supervisor.services.world import World
 from .supervisor.waiting import all_done
+from .supervisor.watchdog import Watchdog, check_blocked_after, tell_blocked
 from .task import Task
 
 __all__ = ["Flow", "Runtime"]
@@ -83,6 +84,8 @@ class Runtime:
     - `store_patience`: seconds the store may be unable to commit before the runtime stops.
     - `allow_network_fs`: accept a file system whose locks cannot be trusted.
     - `limits`: sizes in bytes that no value and no state may exceed.
+    - `blocked_after`: seconds of real time after which code that blocks the loop is named in the
+      log, and in the events of its task; None for never.
     - `debug`: fail a step that changed an item of a Log after it was written; costs time.
     - `clock`, `chance`, `store`: what a test injects.
 
@@ -103,6 +106,7 @@ class Runtime:
         store_patience: float = 60,
         allow_network_fs: bool = False,
         limits: Limits | None = None,
+        blocked_after: float | None = 1.0,
         debug: bool = False,
         clock: Clock | None = None,
         chance: Callable[[], float] | None = None,
@@ -113,6 +117,8 @@ class Runtime:
         self._actors = actors_of(actors)
         self._tree = tree_of(tree)
         self._limits = limits or Limits()
+        check_blocked_after(blocked_after)
+        self._blocked_after = blocked_after
         self._debug = debug
         self._clock: Clock = clock or SystemClock()
         self._chance = chance
@@ -168,13 +174,14 @@ class Runtime:
 
         environment.on_commit = committed
         world = World(self._clock, environment.chance, Hub(None), pools)
+        watchdog = Watchdog(self._blocked_after, partial(tell_blocked, world, self._tree.name))
         return Session(
             path=self.path,
             environment=environment,
             catalogue=catalogue,
             commits=commits,
             pools=pools,
-            supervision=Supervision(self._tree, world),
+            supervision=Supervision(self._tree, world, watchdog),
             loop=asyncio.get_running_loop(),
         )
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextvars import Context, ContextVar
 from typing import Any
 
-__all__ = ["Sweeper", "bury", "keep_until_done", "owned_context", "place_of"]
+__all__ = ["Sweeper", "bury", "keep_until_done", "owned_context", "owner_in", "place_of"]
 
 _OWNER: ContextVar[object] = ContextVar("everstep_owner")
 _PER_EXIT = 64
@@ -26,6 +26,11 @@ def owned_context(owner: object) -> Context:
     context = Context()
     context.run(_OWNER.set, owner)
     return context
+
+
+def owner_in(context: Context) -> object:
+    """The owner that everything in this context is traced back to, if it has one."""
+    return context.get(_OWNER)
 
 
 def bury(coroutine: object) -> None:
@@ -94,5 +99,5 @@ class Sweeper:
 
 def _owner_of(task: asyncio.Task[Any]) -> object:
     if sys.version_info >= (3, 12):
-        return task.get_context().get(_OWNER)
+        return owner_in(task.get_context())
     return None

@@ -216,6 +216,7 @@ EventKind = Literal[
     "leftover_ended",
     "limit_out_of_reach",
     "limit_reached",
+    "loop_blocked",
     "restart_scheduled",
     "shutdown_error",
     "start_error",

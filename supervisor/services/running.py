@@ -14,6 +14,7 @@ from ...actors.backoff import Chance
 from ...actors.errors import BadCall
 from ...storage.clock import Clock, SystemClock
 from ..errors import NoProc
+from ..watchdog import Watchdog, check_blocked_after, tell_blocked
 from .events import Hub, SupervisionEvent
 from .exits import DOWN, Exit, crash
 from .handle import RunningSupervisor
@@ -32,6 +33,7 @@ def supervise(
     clock: Clock | None = None,
     chance: Chance | None = None,
     on_event: Callable[[SupervisionEvent], object] | None = None,
+    blocked_after: float | None = 1.0,
 ) -> Supervision:
     """Run a tree of services, without a store, for as long as the block.
 
@@ -47,22 +49,27 @@ def supervise(
     When a child raises KeyboardInterrupt or SystemExit, the tree stops in order and that is raised.
     A tree that ends in order by itself (`auto_shutdown`, `running.stop()`) leaves the body alone.
 
-    `on_event` is called with each event, from the first start on. `clock` and `chance` are for
-    tests: time, and the jitter of backoffs.
+    `on_event` is called with each event, from the first start on. Code that blocks the loop for
+    `blocked_after` seconds of real time is named in the log while it does and in an event
+    afterwards; None is no watchdog. `clock` and `chance` are for tests: time, and the jitter of
+    backoffs.
     """
     _check_tree(tree)
     for child in tree.children if isinstance(tree, Supervisor) else ():
         refuse_pools(tree.name, child)
+    check_blocked_after(blocked_after)
     world = World(clock or SystemClock(), chance or random.Random().random, Hub(on_event))
-    return Supervision(tree, world)
+    watchdog = Watchdog(blocked_after, partial(tell_blocked, world, tree.name))
+    return Supervision(tree, world, watchdog)
 
 
 class Supervision:
     """The context manager that `supervise` gives; for one use."""
 
-    def __init__(self, tree: SupervisorSpec, world: World) -> None:
+    def __init__(self, tree: SupervisorSpec, world: World, watchdog: Watchdog) -> None:
         self._tree = tree
         self._world = world
+        self._watchdog = watchdog
         self._shell: Shell | None = None
         self._host: asyncio.Task[object] | None = None
         self._cancels_before = 0
@@ -88,6 +95,14 @@ class Supervision:
     async def __aenter__(self) -> RunningSupervisor:
         if self._shell is not None:
             raise RuntimeError("this supervise(…) was entered before; write a new one")
+        self._watchdog.start()
+        try:
+            return await self._enter()
+        except BaseException:
+            self._watchdog.stop()
+            raise
+
+    async def _enter(self) -> RunningSupervisor:
         self._host = asyncio.current_task()
         self._news = asyncio.get_running_loop().create_future()
         shell = Shell(self._world, self._tree, self._tree.name, 1, self._reported)
@@ -112,6 +127,12 @@ class Supervision:
         traceback: TracebackType | None,
     ) -> None:
         self._in_body = False
+        try:
+            await self._leave(error)
+        finally:
+            self._watchdog.stop()
+
+    async def _leave(self, error: BaseException | None) -> None:
         shell = self._shell
         if shell is None:
             return

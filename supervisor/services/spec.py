@@ -26,6 +26,7 @@ __all__ = [
     "check_arguments",
     "check_child",
     "check_children",
+    "check_limit",
     "check_option",
     "check_policy",
     "check_significant",
@@ -92,7 +93,7 @@ class Child:
         _set(self, "tells_when_started", _takes_task_status(start))
         _check_name("id", self.id)
         _check_as_child(f"Child({self.id!r})", self.restart, self.shutdown, self.significant)
-        _check_limit("start_timeout", start_timeout, zero=False)
+        check_limit("start_timeout", start_timeout, zero=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +267,7 @@ def check_policy(supervisor: str, restart: object) -> None:
 def _check_as_child(what: str, restart: object, shutdown: object, significant: object) -> None:
     check_option("restart", restart, RestartType)
     if shutdown != "brutal":
-        _check_limit("shutdown", shutdown, zero=True)
+        check_limit("shutdown", shutdown, zero=True)
     if not isinstance(significant, bool):
         raise BadCall("significant", significant, "is neither True nor False", "significant=True")
     if significant and restart == "permanent":
@@ -278,7 +279,8 @@ def _check_as_child(what: str, restart: object, shutdown: object, significant: o
         )
 
 
-def _check_limit(name: str, value: object, *, zero: bool) -> None:
+def check_limit(name: str, value: object, *, zero: bool) -> None:
+    """Raise BadCall unless it is a number of seconds, or None for no limit."""
     if value is None:
         return
     instead = f"{name}=5 (seconds), or None for no limit"

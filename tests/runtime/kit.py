@@ -153,6 +153,7 @@ class Place:
             "clock": self.clock,
             "chance": lambda: 0.5,
             "grace": 0,
+            "blocked_after": None,
         }
         return Runtime(self.path or ":memory:", store=self._present, **{**fixed, **options})
 

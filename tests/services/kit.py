@@ -73,7 +73,13 @@ class Rig:
         return [self.child(name, **options) for name in names]
 
     def run(self, tree: Supervisor | DynamicSupervisor) -> Supervision:
-        return supervise(tree, clock=self.clock, chance=lambda: 1.0, on_event=self.events.append)
+        return supervise(
+            tree,
+            clock=self.clock,
+            chance=lambda: 1.0,
+            on_event=self.events.append,
+            blocked_after=None,
+        )
 
     # --- orders ---------------------------------------------------------------------------
 
