@@ -79,6 +79,7 @@ from .supervisor.errors import (
     SupervisorFailed,
     Unsupervised,
 )
+from .supervisor.pool_info import PoolInfo
 from .supervisor.pool_spec import Pool
 from .supervisor.restart import Restart
 from .supervisor.services.entries import ChildInfo, Counts, Ref
@@ -139,6 +140,7 @@ __all__ = [
     "PayloadTooLarge",
     "Pool",
     "PoolInUse",
+    "PoolInfo",
     "ProcessDied",
     "Ref",
     "Refused",

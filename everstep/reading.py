@@ -45,6 +45,8 @@ class TaskInfo:
     """Deaths of a process that count against it."""
     priority: int
     pool: str
+    lane: str | None
+    """With whom it shares the pool's slots, as `start` was told."""
     created_at: datetime
     updated_at: datetime
     due_at: datetime | None
@@ -123,6 +125,7 @@ def info_of(row: TaskRow, *, steps_running: tuple[str, ...], known: bool) -> Tas
         deaths=progress.deaths,
         priority=row.priority,
         pool=row.pool,
+        lane=row.lane,
         created_at=_instant(row.created_at),
         updated_at=_instant(progress.updated_at),
         due_at=_maybe(progress.due_at),

@@ -237,6 +237,7 @@ class Runtime:
         id: str | None = None,
         priority: int = 0,
         pool: str | None = None,
+        lane: str | None = None,
     ) -> Task[R]: ...
     @overload
     async def start(
@@ -246,6 +247,7 @@ class Runtime:
         id: str | None = None,
         priority: int = 0,
         pool: str | None = None,
+        lane: str | None = None,
     ) -> Task[Any]: ...
     async def start(
         self,
@@ -254,11 +256,13 @@ class Runtime:
         id: str | None = None,  # noqa: A002  the word of the design, and of every task store
         priority: int = 0,
         pool: str | None = None,
+        lane: str | None = None,
     ) -> Task[Any]:
         """Make a task durable and let it run. When this returns, it is in the store.
 
         An `id` that exists returns the same task, if actor and the fields that were set are
-        equal. Tasks of a higher `priority` are started first. Cancelled, the task may be started.
+        equal. Tasks of a higher `priority` are started first; of equal ones, those of each `lane`
+        (a user, say) get their share of the slots. Cancelled, the task may be started.
 
         Raises:
             TaskExists: the id has another actor, or other fields.
@@ -274,6 +278,7 @@ class Runtime:
             task_id=task_id,
             pool=self._pool_name(session, pool),
             priority=priority_of(priority),
+            lane=_name("lane", lane),
             seed=new_seed(task_id, self._chance),
         )
         session.catalogue.tell(type(checked))
@@ -304,6 +309,8 @@ class Runtime:
         *,
         status: Status | Collection[Status] | None = None,
         actor: str | type[Actor] | None = None,
+        pool: str | None = None,
+        lane: str | None = None,
         after: str | None = None,
         limit: int = 100,
     ) -> list[TaskInfo]:
@@ -315,7 +322,12 @@ class Runtime:
         session.check()
         key = 0 if after is None else (await session.row(after)).key
         rows = await session.store.tasks(
-            statuses=statuses_of(status), actors=_names(actor), after=key, limit=limit
+            statuses=statuses_of(status),
+            actors=_names(actor),
+            pool=_name("pool", pool),
+            lane=_name("lane", lane),
+            after=key,
+            limit=limit,
         )
         known = session.catalogue.known()
         return [
@@ -358,6 +370,10 @@ def _store_of(
         store_patience=store_patience,
         allow_network_fs=allow_network_fs,
     )
+
+
+def _name(what: str, value: str | None) -> str | None:
+    return None if value is None else check_name(what, value)
 
 
 def _names(actor: str | type[Actor] | None) -> Collection[str]:

@@ -25,6 +25,7 @@ class Order:
     task_id: str
     pool: str
     priority: int
+    lane: str | None
     seed: bytes
 
 
@@ -37,7 +38,7 @@ async def create(session: Session, order: Order) -> int:
     """
     ledger, schema, loaded = _drafted(session, order)
     pool = session.pools.get(order.pool)
-    if pool is not None and pool.open:
+    if pool is not None and pool.opens_to(order.lane):
         now = session.clock.now()
         apply(ledger, at_claim(ledger.progress, epoch=session.store.epoch, now=now))
         ledger.write()
@@ -67,7 +68,7 @@ def _drafted(session: Session, order: Order) -> tuple[Ledger, Schema, Loaded]:
         actor=actor_name(type(actor)),
         pool=order.pool,
         priority=order.priority,
-        lane=None,
+        lane=order.lane,
         given=schema.given(actor),
         seed=order.seed,
         created_at=now,

@@ -21,7 +21,16 @@ from .errors import (
     TaskExists,
     TaskNotFound,
 )
-from .interface import Alarm, Draft, RecordedEvent, Refusal, Store
+from .interface import (
+    Alarm,
+    Draft,
+    LaneQueue,
+    QueuePage,
+    RecordedEvent,
+    Refusal,
+    Share,
+    Store,
+)
 from .memory import MemoryStore
 from .records import (
     ENDED,
@@ -57,6 +66,7 @@ __all__ = [
     "EventRow",
     "EverstepError",
     "ForeignStore",
+    "LaneQueue",
     "Loaded",
     "LostLease",
     "MemoryStore",
@@ -64,11 +74,13 @@ __all__ = [
     "NewTask",
     "Outcome",
     "Progress",
+    "QueuePage",
     "Receipt",
     "RecordedEvent",
     "Refusal",
     "Refused",
     "RunRow",
+    "Share",
     "SnapshotRow",
     "SqliteStore",
     "StaleAttempt",

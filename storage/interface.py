@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from .errors import Refused, StoreFailed
 from .records import Commit, EffectRow, EventRow, Loaded, Receipt, Status, StepRow, TaskRow, TreeRow
 
-__all__ = ["Alarm", "Draft", "RecordedEvent", "Refusal", "Store"]
+__all__ = [
+    "Alarm",
+    "Draft",
+    "LaneQueue",
+    "QueuePage",
+    "RecordedEvent",
+    "Refusal",
+    "Share",
+    "Store",
+]
 
 Refusal = Refused | StoreFailed
 
@@ -41,6 +50,37 @@ class RecordedEvent(NamedTuple):
     position: int
     task_id: str
     event: EventRow
+
+
+class LaneQueue(NamedTuple):
+    """The queued tasks of one lane and one priority in a pool, due or not."""
+
+    priority: int
+    lane: str | None
+    oldest: int
+    """Key of the first of them by age."""
+    length: int
+    """How many there are, counted up to a limit."""
+
+
+class QueuePage(NamedTuple):
+    """Some of the queues of a pool, the highest priority first."""
+
+    queues: list[LaneQueue]
+    newest: int
+    """Key of the newest task of the store."""
+    cut: bool
+    """It shows one priority, which has more lanes than fit; of others it shows all lanes."""
+    last: bool
+    """There is nothing queued below what it shows."""
+
+
+class Share(NamedTuple):
+    """How many tasks of a queue are asked for."""
+
+    priority: int
+    lane: str | None
+    wanted: int
 
 
 class Store(Protocol):
@@ -106,23 +146,42 @@ class Store(Protocol):
         statuses: Collection[Status] = (),
         actors: Collection[str] = (),
         pool: str | None = None,
+        lane: str | None = None,
         after: int = 0,
         limit: int = 100,
     ) -> list[TaskRow]:
         """Tasks by their key, those after key `after`; empty collections filter nothing."""
         ...
 
+    async def lanes(
+        self,
+        pool: str,
+        *,
+        below: int | None = None,
+        turns: Mapping[int, str | None],
+        limit: int,
+        deep: int,
+    ) -> QueuePage:
+        """Which lanes have queued tasks at the priorities below `below`; at most `limit` queues.
+
+        A page holds as many priorities as fit with all their lanes, without a lane first, then by
+        name. Where not even the first one fits, it holds `limit` of its lanes: those that come
+        after the lane `turns[priority]`, going round. Lengths are counted up to `deep`. The cost
+        grows with the number of queues on the page, not with that of their tasks.
+        """
+        ...
+
     async def claimable(
         self,
         pool: str,
+        shares: Sequence[Share],
         *,
         actors: Collection[str],
         now: float,
         since_boot: float | None,
         suspects_from: int,
-        limit: int,
     ) -> list[TaskRow]:
-        """Queued tasks of these actors that are due and no suspects, by priority, then age.
+        """The oldest queued tasks of these actors that are due and no suspects, of each queue.
 
         A task with `deaths >= suspects_from` is a suspect. Due: no `due_at`, or `due_boot` is not
         after `since_boot` (where both are known), or else `due_at` is not after `now`.

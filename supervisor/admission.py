@@ -1,25 +1,32 @@
-"""Lets tasks in from the store: suspects a few at a time, the others by priority and age."""
+"""Lets tasks in from the store: suspects a few at a time, the others by whose turn it is."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ..actors.actor import Actor
 from ..actors.environment import Environment
 from ..actors.errors import UnknownActor
+from ..actors.exits import Crashed
 from ..actors.ledger import Ledger
 from ..storage.clock import Due, Timer, left_of
-from ..storage.records import Progress, Status, TaskRow
+from ..storage.records import Loaded, Progress, Status, TaskRow
 from .applying import apply
 from .catalogue import Catalogue
 from .commons import Commons
 from .decisions import at_claim
+from .earliest import Earliest
+from .lanes import Look, Place, Turns, allot, below, shares_of
 from .life import Life
 from .lives import Lives
+from .pacing import Pacing
+from .pool_info import PoolInfo
 from .pool_spec import Pool
 from .suspects import suspect_of
 
@@ -28,6 +35,8 @@ __all__ = ["Admission"]
 _LOG = logging.getLogger("everstep")
 _AT_ONCE = 64
 """Claims, and so loads, that are asked of the store together."""
+_QUEUES = 512
+"""Queues that are compared in one look."""
 _SUSPECTS = 10_000
 _TICK = 30.0
 """Seconds after which everything is looked at again, whatever was told."""
@@ -45,19 +54,22 @@ class Admission:
     """One asyncio task that fills the free slots of a pool, and sleeps until there is a reason.
 
     Queued tasks are rows: nothing in memory stands for one. What may be there to claim is known
-    as two marks, set by whoever queues a task and cleared by a look that finds no more.
+    as two marks, set by whoever queues a task and cleared by a look that finds no more. `spec_of`
+    tells the pool's present policy; `on_event` hears of storms: kind, reason, whether expected.
     """
 
     def __init__(
         self,
-        spec: Pool,
+        spec_of: Callable[[], Pool],
         environment: Environment,
         catalogue: Catalogue,
         lives: Lives,
         commons: Commons,
+        *,
         on_failure: Callable[[Exception], None],
+        on_event: Callable[[str, str, bool], object],
     ) -> None:
-        self._spec = spec
+        self._spec_of = spec_of
         self._environment = environment
         self._store = environment.store
         self._clock = environment.clock
@@ -66,14 +78,18 @@ class Admission:
         self._commons = commons
         self._on_failure = on_failure
         self._lineup = commons.lineup
+        self._turns = Turns()
         self._woken = asyncio.Event()
+        self._pacing = Pacing(
+            spec_of, environment.clock, on_pass=self._woken.set, on_event=on_event
+        )
         self._queued = True
+        self._news = False
         self._suspects = True
         self._recover = True
         self._look_due = True
         self._ready = False
-        self._timer: Timer | None = None
-        self._timer_at = 0.0
+        self._due = Earliest(self._clock, self._fell_due)
         self._tick: Timer | None = None
         self._reported: set[str] = set()
         self._task: asyncio.Task[None] | None = None
@@ -89,9 +105,10 @@ class Admission:
     def close(self) -> None:
         """Let nobody in any more."""
         self._commons.leave(self.queued)
-        for timer in (self._timer, self._tick):
-            if timer is not None:
-                timer.cancel()
+        self._pacing.stop()
+        self._due.cancel()
+        if self._tick is not None:
+            self._tick.cancel()
         if self._task is not None:
             self._task.cancel()
 
@@ -102,19 +119,38 @@ class Admission:
             await asyncio.wait([self._task])
 
     @property
-    def room(self) -> int:
-        return self._spec.max_running - len(self._lives)
+    def _spec(self) -> Pool:
+        return self._spec_of()
 
     @property
-    def open(self) -> bool:
+    def room(self) -> int:
+        """How many tasks may be let in just now, whatever their lanes."""
+        return self._pacing.allows(self._spec.max_running - len(self._lives))
+
+    def opens_to(self, lane: str | None) -> bool:
         """Whether a task that is just being started may run at once, ahead of nobody."""
         waiting = self._queued or self._lineup.exclusive or not self._ready
-        return not waiting and self.room > 0 and self._store.trouble is None
+        return not waiting and self._admits(lane) and self._store.trouble is None
+
+    def _admits(self, lane: str | None) -> bool:
+        free = below(self._spec.max_running_per_lane, self._lives.lanes, lane)
+        return free and self.room > 0
+
+    def begin(self, ledger: Ledger, actor: type[Actor], loaded: Loaded | None = None) -> Life:
+        """Give a slot to the task whose claim is on `ledger`."""
+        self._turns.served(ledger.row.lane)
+        self._pacing.let_in()
+        return self._lives.begin(ledger, actor, loaded)
 
     def queued(self) -> None:
         """A task was queued that may be due now."""
-        self._queued = self._suspects = True
+        self._queued = self._news = self._suspects = True
         self._woken.set()
+
+    def changed(self) -> None:
+        """The policy is another one."""
+        self._pacing.changed()
+        self.queued()
 
     def tried(self, life: Life) -> None:
         """A life is over: if a suspect was tried, others may be let in."""
@@ -124,17 +160,41 @@ class Admission:
     def freed(self, life: Life) -> None:
         """A slot is free; and a task that had it may be queued again."""
         self.tried(life)
-        progress = life.ledger.progress
-        if progress.status is Status.QUEUED:
-            left = self._left(progress)
-            if left > 0:
-                self._arm(left)
-            else:
-                self._queued = self._suspects = True
-        elif progress.status is not Status.SUCCEEDED:
-            self._queued = self._suspects = True  # it may have been let go on meanwhile
+        if isinstance(life.ended, Crashed):
+            self._pacing.crashed()
+        if self._may_be_queued(life.ledger.progress) or self._was_full(life.lane):
+            self.queued()
         if self._queued or (self._suspects and not self._lineup.busy):
             self._woken.set()
+
+    def _may_be_queued(self, progress: Progress) -> bool:
+        """Whether a task whose life is over may be claimed now; one that falls due is awaited."""
+        if progress.status is not Status.QUEUED:
+            return progress.status is not Status.SUCCEEDED  # it may have been let go on meanwhile
+        left = self._left(progress)
+        if left > 0:
+            self._due.arm(left)
+        return left <= 0
+
+    def _was_full(self, lane: str | None) -> bool:
+        """Whether the slot that is free now was one that others of the lane may have waited for."""
+        cap = self._spec.max_running_per_lane
+        return lane is not None and cap is not None and self._lives.lanes.get(lane, 0) + 1 >= cap
+
+    def info(self) -> PoolInfo:
+        """What the pool shows of itself."""
+        left = [wait for wait in (self._due.left, self._pacing.left) if wait is not None]
+        return PoolInfo(
+            name=self._spec.name,
+            running=len(self._lives),
+            max_running=self._spec.max_running,
+            lanes=MappingProxyType(dict(self._lives.lanes)),
+            storm=self._pacing.storm,
+            crashes=self._pacing.crashes,
+            starts=self._pacing.starts,
+            next_look=min(left, default=None),
+            suspects=tuple(life.task_id for life in self._lives if self._lineup.tried(life.key)),
+        )
 
     def committed(self, life: Life) -> None:
         """Tell the lineup of checkpoints that are durable."""
@@ -163,8 +223,9 @@ class Admission:
         if self._recover:
             self._recover = False
             await self._commons.recover()
+        self._pacing.settle()
         looked = self._moment()
-        if self._suspects and not self._lineup.busy:
+        if self._suspects and not self._lineup.busy and self.room > 0:
             await self._admit_suspects()
         if self._queued:
             await self._admit_queued()
@@ -172,6 +233,7 @@ class Admission:
             self._look_due = False
             await self._arm_next_due(looked)
             await self._report_strangers()
+        self._pacing.arm(waiting=self._queued or self._suspects)
         self._ready = True
 
     async def _admit_suspects(self) -> None:
@@ -181,11 +243,8 @@ class Admission:
         rows = await self._store.suspects(
             self._spec.name, actors=known, suspects_from=limit, limit=_SUSPECTS
         )
-        due = {
-            row.key: row
-            for row in rows
-            if row.key not in self._lives and self._left(row.progress) <= 0
-        }
+        free = [row for row in rows if row.key not in self._lives]
+        due = self._fitting([row for row in free if self._left(row.progress) <= 0])
         waiting = [suspect_of(row) for row in due.values()]
         now = self._clock.now()
         begun = [
@@ -199,46 +258,87 @@ class Admission:
         self._suspects = self._suspects or len(begun) < len(waiting)
 
     async def _admit_queued(self) -> None:
+        """Let in whose turn it is, until no slot is left or a look has found no more."""
         passed: set[int] = set()
-        held = 0
-        while self._may_admit():
-            self._queued = False
-            known = self._catalogue.known()  # anew: a class may have been told of meanwhile
-            asked = min(self.room, _AT_ONCE) + held
-            rows = await self._claimable(known, asked)
-            if not self._may_admit():
-                self._queued = True
-                return  # meanwhile another pool tries a suspect that is to be alone
-            before, held = held, sum(row.key in self._lives for row in rows)
-            now = self._clock.now()
-            fresh = [row for row in rows if row.key not in self._lives and row.key not in passed]
-            passed.update(row.key for row in fresh)
-            await self._claimed([self._claim(row, known, now) for row in fresh[: self.room]])
-            if len(rows) < asked and not self._queued:
+        look, self._news = Look(), False
+        while (room := min(self.room, _AT_ONCE)) > 0 and not self._lineup.exclusive:
+            begun = await self._admit_some(look, room, passed)
+            if look.over:
+                self._queued = self._news
                 return
-            self._queued = True
-            if not fresh and held <= before:
-                return
+            if begun and self._news:
+                look, self._news = Look(), False  # there may be some of a higher priority
 
-    def _may_admit(self) -> bool:
-        return self.room > 0 and not self._lineup.exclusive
+    async def _admit_some(self, look: Look, room: int, passed: set[int]) -> int:
+        """One page of a look, and the claims of those on it that have a turn; how many.
 
-    async def _claimable(self, known: dict[str, type[Actor]], limit: int) -> list[TaskRow]:
-        moment = self._moment()
-        return await self._store.claimable(
+        `passed` are those that were claimed in this round, whatever came of it.
+        """
+        page = await self._store.lanes(
+            self._spec.name, below=look.below, turns=self._turns.windows, limit=_QUEUES, deep=room
+        )
+        self._turns.looked(page)
+        places = allot(
+            look.queues(page),
+            room,
+            running=self._lives.lanes,
+            cap=self._spec.max_running_per_lane,
+            since=self._turns.since,
+        )
+        if not places:
+            look.leave_behind(page)
+            return 0
+        known = self._catalogue.known()  # anew: a class may have been told of meanwhile
+        fresh = await self._found(look, places, known, passed)
+        begun: list[Life] = []
+        now = self._clock.now()
+        for row in fresh:
+            if self._admits(row.lane) and not self._lineup.exclusive:
+                passed.add(row.key)
+                begun.append(self._claim(row, known, now))
+        await self._claimed(begun)
+        return len(begun)
+
+    async def _found(
+        self, look: Look, places: list[Place], known: dict[str, type[Actor]], passed: set[int]
+    ) -> list[TaskRow]:
+        """The tasks that can be claimed for these turns, in the order of the turns."""
+        shares, moment = shares_of(places, look.skipped), self._moment()
+        rows = await self._store.claimable(
             self._spec.name,
+            shares,
             actors=known,
             now=moment.now,
             since_boot=moment.since_boot,
             suspects_from=self._spec.restart.suspects_from,
-            limit=limit,
         )
+        found: defaultdict[Place, list[TaskRow]] = defaultdict(list)
+        fresh: defaultdict[Place, deque[TaskRow]] = defaultdict(deque)
+        for row in rows:
+            place = row.priority, row.lane
+            found[place].append(row)
+            if row.key not in self._lives and row.key not in passed:
+                fresh[place].append(row)
+        for share in shares:
+            place = share.priority, share.lane
+            look.yielded(share, len(found[place]), len(fresh[place]))
+        return [fresh[place].popleft() for place in places if fresh[place]]
+
+    def _fitting(self, rows: Sequence[TaskRow]) -> dict[int, TaskRow]:
+        """Those of the tasks, by key, for which there is a slot in their lane."""
+        lanes = Counter(self._lives.lanes)
+        fitting: dict[int, TaskRow] = {}
+        for row in rows:
+            if below(self._spec.max_running_per_lane, lanes, row.lane):
+                lanes[row.lane] += 1
+                fitting[row.key] = row
+        return fitting
 
     def _claim(self, row: TaskRow, known: dict[str, type[Actor]], now: float) -> Life:
         ledger = Ledger(self._environment, row)
         apply(ledger, at_claim(row.progress, epoch=self._store.epoch, now=now))
         ledger.write()
-        return self._lives.begin(ledger, known[row.actor])
+        return self.begin(ledger, known[row.actor])
 
     async def _claimed(self, lives: list[Life]) -> None:
         """Wait until the store has answered to these claims, so that it shows them."""
@@ -266,20 +366,9 @@ class Admission:
             self._spec.name, now=looked.now, since_boot=looked.since_boot
         )
         if left is not None:
-            self._arm(left - (self._clock.monotonic() - looked.monotonic))
-
-    def _arm(self, delay: float) -> None:
-        """Wake up after `delay` seconds, or earlier where that is armed already."""
-        at = self._clock.monotonic() + delay
-        if self._timer is not None:
-            if self._timer_at <= at:
-                return
-            self._timer.cancel()
-        self._timer_at = at
-        self._timer = self._clock.call_later(delay, self._fell_due)
+            self._due.arm(left - (self._clock.monotonic() - looked.monotonic))
 
     def _fell_due(self) -> None:
-        self._timer = None
         self._look_due = True
         self.queued()
 

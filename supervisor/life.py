@@ -45,6 +45,10 @@ class Life:
         return self.ledger.row.id
 
     @property
+    def lane(self) -> str | None:
+        return self.ledger.row.lane
+
+    @property
     def steps_running(self) -> tuple[str, ...]:
         return () if self.incarnation is None else self.incarnation.steps_running
 

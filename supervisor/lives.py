@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextvars import Context
 from dataclasses import replace
 from typing import Any
@@ -23,7 +24,7 @@ from .blame import blame_of
 from .decisions import Decision, after_crash, after_halt, after_release
 from .giving_up import escalates, given_up
 from .life import Life
-from .pool_spec import DEFAULT_RESTART
+from .pool_spec import DEFAULT_RESTART, Pool
 from .restart import Restart
 from .waiting import all_done
 
@@ -40,25 +41,26 @@ class Lives:
     """Owns one asyncio task for each life, and what must be written when it has ended.
 
     `on_free` is told when a slot is free again, `on_failure` when the store has failed, or a task
-    was given up that the pool at `path` is to fail with.
+    was given up that the pool at `path` is to fail with. `spec_of` tells the pool's present policy.
     """
 
     def __init__(
         self,
         environment: Environment,
         path: str,
-        restart: Restart,
+        spec_of: Callable[[], Pool],
         *,
         on_free: Callable[[Life], None],
         on_failure: Callable[[Exception], None],
     ) -> None:
         self._environment = environment
         self._path = path
-        self._restart = restart
+        self._spec_of = spec_of
         self._on_free = on_free
         self._on_failure = on_failure
         self._context = Context()
         self._held: dict[int, Life] = {}
+        self._lanes: Counter[str | None] = Counter()
         self._cuts: set[asyncio.Task[None]] = set()
         self.graveyard: set[asyncio.Task[None]] = set()
         """Tasks whose code swallowed its end: never resumed by us, kept so that none is lost."""
@@ -70,8 +72,20 @@ class Lives:
     def __contains__(self, key: int) -> bool:
         return key in self._held
 
+    def __iter__(self) -> Iterator[Life]:
+        return iter(self._held.values())
+
     def get(self, key: int) -> Life | None:
         return self._held.get(key)
+
+    @property
+    def lanes(self) -> Mapping[str | None, int]:
+        """How many slots are taken by tasks of each lane; lanes without any are left out."""
+        return self._lanes
+
+    @property
+    def _restart(self) -> Restart:
+        return self._spec_of().restart
 
     # --- one life -----------------------------------------------------------------------
 
@@ -82,6 +96,7 @@ class Lives:
         the same empty context, whoever started the task.
         """
         life = self._held[ledger.row.key] = Life(ledger, actor)
+        self._lanes[life.lane] += 1
         loop = asyncio.get_running_loop()
         name = f"everstep task {life.task_id}"
         life.task = loop.create_task(
@@ -152,6 +167,9 @@ class Lives:
     def _free(self, life: Life) -> None:
         if self._held.get(life.key) is life:
             del self._held[life.key]
+            self._lanes[life.lane] -= 1
+            if not self._lanes[life.lane]:
+                del self._lanes[life.lane]
         if life.trial is not None:
             life.trial.cancel()
         if not life.over.done():

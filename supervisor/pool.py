@@ -15,8 +15,10 @@ from .admission import Admission
 from .catalogue import Catalogue
 from .commons import Commons
 from .decisions import Decision
+from .errors import BadCombination
 from .life import Life
 from .lives import Lives
+from .pool_info import PoolInfo
 from .pool_spec import Pool
 
 __all__ = ["RunningPool"]
@@ -24,11 +26,16 @@ __all__ = ["RunningPool"]
 _LOG = logging.getLogger("everstep")
 
 
+def _nobody(kind: str, reason: str, expected: bool) -> None:
+    """Nobody listens."""
+
+
 class RunningPool:
     """Runs the tasks of one pool, one asyncio task for each; none for those that are queued.
 
     `on_failure` is told once why it cannot go on: the store has failed, a task was given up that
-    it is to fail with, or it failed itself by a bug. The owner is to call `stop` then.
+    it is to fail with, or it failed itself by a bug. The owner is to call `stop` then. `on_event`
+    hears when a storm begins and ends: the kind of event, the reason, and whether it is expected.
     """
 
     def __init__(
@@ -40,6 +47,7 @@ class RunningPool:
         commons: Commons,
         *,
         on_failure: Callable[[Exception], None],
+        on_event: Callable[[str, str, bool], object] = _nobody,
     ) -> None:
         self.spec = spec
         self.path = path
@@ -48,15 +56,16 @@ class RunningPool:
         self._tell_failure = on_failure
         self._failed = False
         self._lives = Lives(
-            environment, path, spec.restart, on_free=self._freed, on_failure=self.fail
+            environment, path, self._present, on_free=self._freed, on_failure=self.fail
         )
         self._admission = Admission(
-            spec,
+            self._present,
             environment,
             catalogue,
             self._lives,
             commons,
-            self.fail,
+            on_failure=self.fail,
+            on_event=on_event,
         )
         self._stopping = False
 
@@ -66,14 +75,16 @@ class RunningPool:
 
     # --- for those who start and steer tasks ------------------------------------------------
 
-    @property
-    def open(self) -> bool:
+    def opens_to(self, lane: str | None) -> bool:
         """Whether a task that is created now may run at once: there is room, and no queue."""
-        return not self._stopping and self._admission.open
+        return not self._stopping and self._admission.opens_to(lane)
 
     def begin(self, ledger: Ledger, actor: type[Actor], loaded: Loaded) -> Life:
-        """Run a task whose first commit, on `ledger`, creates it as claimed. Only when `open`."""
-        return self._lives.begin(ledger, actor, loaded)
+        """Run a task whose first commit, on `ledger`, creates it as claimed.
+
+        Only when the pool `opens_to` its lane, and in the same turn of the loop.
+        """
+        return self._admission.begin(ledger, actor, loaded)
 
     def queued(self) -> None:
         """Tell that a task of this pool was queued."""
@@ -107,6 +118,31 @@ class RunningPool:
         """Tasks that do not end although their life is over."""
         return frozenset(self._lives.graveyard)
 
+    # --- for the operator -------------------------------------------------------------------
+
+    def reconfigure(self, spec: Pool) -> None:
+        """Go on by another policy, at once and without touching what runs.
+
+        A lower limit ends nothing: nobody is let in until enough have ended. A higher one lets
+        in at once. Attempts to restart that are scheduled stay as they are. A new `rate` and
+        `storm` count from now on, a changed one goes on with what was counted. All of it holds
+        until the pool is stopped. Raises BadCombination for a pool of another name.
+        """
+        if spec.name != self.spec.name:
+            raise BadCombination(
+                f"the pool {self.spec.name!r}",
+                f"Pool({spec.name!r}, …)",
+                "is the policy of another pool, and tasks know their pool by its name",
+                f"Pool({self.spec.name!r}, …)",
+            )
+        self.spec = spec
+        if not self._stopping:
+            self._admission.changed()
+
+    def info(self) -> PoolInfo:
+        """The pool at this moment, as data."""
+        return self._admission.info()
+
     # --- the stop ---------------------------------------------------------------------------
 
     def drain(self) -> None:
@@ -129,6 +165,9 @@ class RunningPool:
         return late
 
     # --- told from below ----------------------------------------------------------------------
+
+    def _present(self) -> Pool:
+        return self.spec
 
     def _freed(self, life: Life) -> None:
         if self._stopping:

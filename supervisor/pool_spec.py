@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import KW_ONLY, dataclass
+from typing import cast
 
 from ..actors.backoff import exponential
 from ..actors.errors import BadCall
+from .errors import BadCombination
 from .restart import Restart, check_meaning, check_whole
 
 __all__ = ["DEFAULT_RESTART", "Pool"]
@@ -16,26 +19,71 @@ _NO_MEANING = "has no meaning in a pool, which counts the crashes of each task s
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """A supervisor of tasks: how many run at once, and how they are started again.
+    """A supervisor of tasks: how many run at once, how fast, and how they are started again.
 
-    What is beyond `max_running` waits in the store and costs no memory.
+    What is not let in waits in the store and costs no memory. All counts are of this process.
 
-    Raises BadCall for a value that makes no sense, BadCombination for a `restart` with options
-    that only services have.
+    - `max_running`: tasks that run at once.
+    - `max_running_per_lane`: of them, tasks of one lane; those without a lane have no such limit.
+    - `rate`: (tasks, seconds): so many are let in within any so many seconds, whatever for: a
+      first start, a restart after a crash, a recovery.
+    - `storm`: (crashes, seconds): more crashes in the pool within so many seconds are a storm. It
+      raises an alarm, and while it lasts tasks are let in one at a time, seconds / crashes apart.
+      It ends no task.
+    - `restart`: what follows when a task crashes, or the process dies with it.
 
-    >>> Pool("reports", max_running=20).restart.max_restarts
+    Raises BadCall for a value that makes no sense, BadCombination for options that exclude each
+    other, and for a `restart` with options that only services have.
+
+    >>> Pool("reports", max_running=20, rate=(100, 60)).restart.max_restarts
     3
     """
 
     name: str = "tasks"
     _: KW_ONLY
     max_running: int = 1000
+    max_running_per_lane: int | None = None
+    rate: tuple[int, float] | None = None
+    storm: tuple[int, float] | None = None
     restart: Restart = DEFAULT_RESTART
 
     def __post_init__(self) -> None:
         _check_name(self.name)
         check_whole("max_running", self.max_running, 1, "max_running=1000")
+        if self.max_running_per_lane is not None:
+            self._check_lanes(self.max_running_per_lane)
+        _check_pair("rate", self.rate, "rate=(100, 60): 100 tasks in 60 seconds")
+        _check_pair("storm", self.storm, "storm=(20, 60): 20 crashes in 60 seconds")
         check_meaning(f"Pool({self.name!r})", self.restart, ("within", "max_failures"), _NO_MEANING)
+
+    def _check_lanes(self, most: int) -> None:
+        check_whole("max_running_per_lane", most, 1, "max_running_per_lane=5, or None")
+        if most > self.max_running:
+            raise BadCombination(
+                f"Pool({self.name!r})",
+                f"max_running_per_lane={most} with max_running={self.max_running}",
+                "limits nothing, since no more than max_running run at all",
+                f"max_running_per_lane={self.max_running} or less, or leave it out",
+            )
+
+
+def _check_pair(name: str, value: object, instead: str) -> None:
+    """Raise BadCall unless `value` is None, or a count of at least 1 and seconds above 0."""
+    why = None if value is None else _wrong_pair(value)
+    if why is not None:
+        raise BadCall(name, value, why, instead)
+
+
+def _wrong_pair(value: object) -> str | None:
+    pair = cast("tuple[object, ...]", value) if isinstance(value, tuple) else ()
+    if len(pair) != 2:
+        return "is not a pair of a number and seconds"
+    count, within = pair
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        return "does not begin with a whole number of at least 1"
+    if isinstance(within, bool) or not isinstance(within, int | float):
+        return "does not end with a number of seconds"
+    return None if 0 < within < math.inf else "has seconds that are not above zero and finite"
 
 
 def _check_name(value: object) -> None:

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from ..storage.errors import StoreFailed
-from ..storage.interface import Alarm, Draft, RecordedEvent, Refusal, Store
+from ..storage.interface import (
+    Alarm,
+    Draft,
+    QueuePage,
+    RecordedEvent,
+    Refusal,
+    Share,
+    Store,
+)
 from ..storage.records import Commit, EffectRow, Loaded, Receipt, Status, StepRow, TaskRow, TreeRow
 from .life import Died, Life
 
@@ -103,30 +111,42 @@ class WatchedStore:
         statuses: Collection[Status] = (),
         actors: Collection[str] = (),
         pool: str | None = None,
+        lane: str | None = None,
         after: int = 0,
         limit: int = 100,
     ) -> list[TaskRow]:
         return await self._store.tasks(
-            statuses=statuses, actors=actors, pool=pool, after=after, limit=limit
+            statuses=statuses, actors=actors, pool=pool, lane=lane, after=after, limit=limit
         )
+
+    async def lanes(
+        self,
+        pool: str,
+        *,
+        below: int | None = None,
+        turns: Mapping[int, str | None],
+        limit: int,
+        deep: int,
+    ) -> QueuePage:
+        return await self._store.lanes(pool, below=below, turns=turns, limit=limit, deep=deep)
 
     async def claimable(
         self,
         pool: str,
+        shares: Sequence[Share],
         *,
         actors: Collection[str],
         now: float,
         since_boot: float | None,
         suspects_from: int,
-        limit: int,
     ) -> list[TaskRow]:
         return await self._store.claimable(
             pool,
+            shares,
             actors=actors,
             now=now,
             since_boot=since_boot,
             suspects_from=suspects_from,
-            limit=limit,
         )
 
     async def suspects(

@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from ..clock import Clock
 from ..errors import StoreClosed
-from ..interface import Alarm, Draft, RecordedEvent
+from ..interface import Alarm, Draft, QueuePage, RecordedEvent, Share
 from ..records import EffectRow, Loaded, Status, StepRow, TaskRow, TreeRow
 from . import overview, queries
 from .epoch import Opening
 from .executor import Executor
+from .lanes import lanes
 from .reader import Reader
 from .thread import to_the_end
 from .upkeep import Upkeep
@@ -164,6 +165,7 @@ class SqlStore(ABC):
         statuses: Collection[Status] = (),
         actors: Collection[str] = (),
         pool: str | None = None,
+        lane: str | None = None,
         after: int = 0,
         limit: int = 100,
     ) -> list[TaskRow]:
@@ -174,31 +176,47 @@ class SqlStore(ABC):
                 statuses=statuses,
                 actors=actors,
                 pool=pool,
+                lane=lane,
                 after=after,
                 limit=limit,
             )
         )
 
+    async def lanes(
+        self,
+        pool: str,
+        *,
+        below: int | None = None,
+        turns: Mapping[int, str | None],
+        limit: int,
+        deep: int,
+    ) -> QueuePage:
+        """Which lanes have queued tasks at the priorities below `below`; at most `limit` queues."""
+        turns = dict(turns)
+        return await self._reading().run(
+            partial(lanes, pool=pool, below=below, turns=turns, limit=limit, deep=deep)
+        )
+
     async def claimable(
         self,
         pool: str,
+        shares: Sequence[Share],
         *,
         actors: Collection[str],
         now: float,
         since_boot: float | None,
         suspects_from: int,
-        limit: int,
     ) -> list[TaskRow]:
-        """Queued tasks of these actors that are due and no suspects, by priority and age."""
+        """The oldest queued tasks of these actors that are due and no suspects, of each queue."""
         return await self._reading().run(
             partial(
                 queries.claimable,
                 pool=pool,
+                shares=shares,
                 actors=actors,
                 now=now,
                 since_boot=since_boot,
                 suspects_from=suspects_from,
-                limit=limit,
             )
         )
 

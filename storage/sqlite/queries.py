@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ..interface import RecordedEvent
+from ..interface import RecordedEvent, Share
 from ..records import (
     EffectRow,
     EffectState,
@@ -85,10 +85,11 @@ def tasks(
     statuses: Collection[Status],
     actors: Collection[str],
     pool: str | None,
+    lane: str | None,
     after: int,
     limit: int,
 ) -> list[TaskRow]:
-    """Tasks after a key, by key; empty collections and no pool filter nothing."""
+    """Tasks after a key, by key; empty collections, no pool and no lane filter nothing."""
     return _task_rows(
         connection.execute(
             f"""
@@ -97,6 +98,7 @@ def tasks(
               AND (:statuses = '[]' OR status IN (SELECT value FROM json_each(:statuses)))
               AND (:actors = '[]' OR actor IN (SELECT value FROM json_each(:actors)))
               AND (:pool IS NULL OR pool = :pool)
+              AND (:lane IS NULL OR lane = :lane)
             ORDER BY key LIMIT :limit
             """,
             {
@@ -104,49 +106,55 @@ def tasks(
                 "statuses": _listed(statuses),
                 "actors": _listed(actors),
                 "pool": pool,
+                "lane": lane,
                 "limit": limit,
             },
         )
     )
+
+
+_CLAIMABLE = f"""
+    SELECT {_TASK} FROM task
+    WHERE status = 'queued' AND pool = :pool AND priority = :priority AND lane IS :lane
+      AND actor IN (SELECT value FROM json_each(:actors))
+      AND deaths < :suspects_from
+      AND (
+        due_at IS NULL
+        OR CASE
+            WHEN due_boot IS NOT NULL AND :since_boot IS NOT NULL THEN due_boot <= :since_boot
+            ELSE due_at <= :now
+        END
+      )
+    ORDER BY key LIMIT :wanted
+"""
 
 
 def claimable(
     connection: sqlite3.Connection,
     pool: str,
+    shares: Sequence[Share],
     actors: Collection[str],
     now: float,
     since_boot: float | None,
     suspects_from: int,
-    limit: int,
 ) -> list[TaskRow]:
-    """Queued tasks that are due and no suspects, by priority and age."""
-    return _task_rows(
-        connection.execute(
-            f"""
-            SELECT {_TASK} FROM task
-            WHERE status = 'queued' AND pool = :pool
-              AND actor IN (SELECT value FROM json_each(:actors))
-              AND deaths < :suspects_from
-              AND (
-                due_at IS NULL
-                OR CASE
-                    WHEN due_boot IS NOT NULL AND :since_boot IS NOT NULL
-                    THEN due_boot <= :since_boot
-                    ELSE due_at <= :now
-                END
-              )
-            ORDER BY priority DESC, key LIMIT :limit
-            """,
-            {
-                "pool": pool,
-                "actors": _listed(actors),
-                "now": now,
-                "since_boot": since_boot,
-                "suspects_from": suspects_from,
-                "limit": limit,
-            },
-        )
-    )
+    """Queued tasks that are due and no suspects: of each queue the oldest."""
+    asked = {
+        "pool": pool,
+        "actors": _listed(actors),
+        "now": now,
+        "since_boot": since_boot,
+        "suspects_from": suspects_from,
+    }
+    connection.execute("BEGIN")
+    try:
+        return [
+            _task_row(row)
+            for share in shares
+            for row in connection.execute(_CLAIMABLE, asked | share._asdict())
+        ]
+    finally:
+        connection.execute("COMMIT")
 
 
 def suspects(
@@ -163,7 +171,7 @@ def suspects(
             SELECT {_TASK} FROM task
             WHERE status = 'queued' AND pool = ?
               AND actor IN (SELECT value FROM json_each(?))
-              AND deaths >= ?
+              AND deaths > 0 AND deaths >= ?  -- the first is for the index
             ORDER BY death_epoch DESC, key LIMIT ?
             """,
             (pool, _listed(actors), suspects_from, limit),

@@ -151,6 +151,7 @@ class Life:
     actor: str = "Report"
     pool: str = "tasks"
     priority: int = 0
+    lane: str | None = None
     key: int = 0
     progress: Progress = QUEUED
     made: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -160,7 +161,7 @@ class Life:
         self.key = self.store.new_key()
         self.progress = QUEUED._replace(**changes)
         new = NewTask(
-            self.key, self.id, self.actor, self.pool, self.priority, None, "g", b"seed", 1.0
+            self.key, self.id, self.actor, self.pool, self.priority, self.lane, "g", b"seed", 1.0
         )
         return Commit(
             self.key, self.id, None, self.progress, new, snapshots=(snapshot_row(self.key),)

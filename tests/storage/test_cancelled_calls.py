@@ -11,20 +11,21 @@ from typing import Any
 
 import pytest
 
-from everstep.storage import SqliteStore, Store
+from everstep.storage import Share, SqliteStore, Store
 from everstep.testing import ManualClock
 from tests.storage.kit import Life, lives, submit
 
 Calls = Callable[[Store, Life], Coroutine[Any, Any, Any]]
 
-_OF_A_POOL: dict[str, Any] = {"actors": ["Report"], "suspects_from": 1, "limit": 10}
+_OF_A_POOL: dict[str, Any] = {"actors": ["Report"], "suspects_from": 1}
 READS: dict[str, Calls] = {
     "task": lambda store, life: store.task(life.id),
     "tasks": lambda store, life: store.tasks(),
+    "lanes": lambda store, life: store.lanes("tasks", turns={}, limit=10, deep=1),
     "claimable": lambda store, life: store.claimable(
-        "tasks", now=9.0, since_boot=None, **_OF_A_POOL
+        "tasks", [Share(0, None, 10)], now=9.0, since_boot=None, **_OF_A_POOL
     ),
-    "suspects": lambda store, life: store.suspects("tasks", **_OF_A_POOL),
+    "suspects": lambda store, life: store.suspects("tasks", limit=10, **_OF_A_POOL),
     "strangers": lambda store, life: store.strangers("tasks", actors=[]),
     "queues": lambda store, life: store.queues(),
     "orphans": lambda store, life: store.orphans(),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from everstep.storage import Status, Store, TaskNotFound
+from everstep.storage import Share, Status, Store, TaskNotFound
 from tests.storage.kit import (
     Life,
     begun_row,
@@ -19,12 +19,13 @@ from tests.storage.kit import (
 )
 
 
-async def claimable(store: Store, **other: Any) -> list[str]:
+async def claimable(store: Store, *shares: Share, **other: Any) -> list[str]:
     """Ids of the tasks that can be claimed at the instant 100, or as `other` says."""
-    asked: dict[str, Any] = {"actors": ["Report"], "suspects_from": 2, "limit": 100}
+    asked: dict[str, Any] = {"actors": ["Report"], "suspects_from": 2}
     asked |= {"now": 100.0, "since_boot": 10.0}
     asked |= other
-    return [row.id for row in await store.claimable("tasks", **asked)]
+    rows = await store.claimable("tasks", shares or (Share(0, None, 100),), **asked)
+    return [row.id for row in rows]
 
 
 async def suspects(store: Store, **other: Any) -> list[str]:
@@ -38,6 +39,7 @@ async def queued(store: Store, name: str, **changes: Any) -> Life:
     life = Life(store, id=name, priority=changes.pop("priority", 0))
     life.actor = changes.pop("actor", "Report")
     life.pool = changes.pop("pool", "tasks")
+    life.lane = changes.pop("lane", None)
     await hold(store, life.create(**changes))
     return life
 
@@ -60,7 +62,7 @@ async def test_tasks_are_filtered_and_paged_by_key(store: Store) -> None:
     await queued(store, "a")
     await queued(store, "b", actor="Chat", pool="chats")
     await queued(store, "c", status=Status.PAUSED)
-    await queued(store, "d", actor="Chat")
+    await queued(store, "d", actor="Chat", lane="ann")
 
     async def ids(**by: Any) -> list[str]:
         return [row.id for row in await store.tasks(**by)]
@@ -69,24 +71,30 @@ async def test_tasks_are_filtered_and_paged_by_key(store: Store) -> None:
     assert await ids(statuses=[Status.PAUSED]) == ["c"]
     assert await ids(actors=["Chat"]) == ["b", "d"]
     assert await ids(pool="chats") == ["b"]
+    assert await ids(lane="ann") == ["d"]
     assert await ids(actors=["Chat"], pool="tasks", statuses={Status.QUEUED}) == ["d"]
     first = await store.tasks(limit=2)
     assert await ids(after=first[-1].key, limit=2) == ["c", "d"]
 
 
-async def test_claimable_tasks_come_by_priority_and_age(store: Store) -> None:
+async def test_claimable_tasks_come_queue_by_queue_and_by_age(store: Store) -> None:
     await queued(store, "old")
     await queued(store, "urgent", priority=9)
     await queued(store, "new")
+    await queued(store, "in a lane", lane="a")
     await queued(store, "running", status=Status.RUNNING, epoch=1)
     await queued(store, "elsewhere", pool="other")
     await queued(store, "unknown", actor="Chat")
     await queued(store, "suspect", deaths=2)
     await queued(store, "died once", deaths=1)
+    plain, urgent = Share(0, None, 10), Share(9, None, 10)
 
-    assert await claimable(store) == ["urgent", "old", "new", "died once"]
-    assert await claimable(store, limit=2) == ["urgent", "old"]
-    assert await claimable(store, actors=[]) == []
+    assert await claimable(store, urgent, plain) == ["urgent", "old", "new", "died once"]
+    assert await claimable(store, Share(0, None, 2), Share(0, "a", 2)) == [
+        "old", "new", "in a lane"
+    ]  # fmt: skip
+    assert await claimable(store, urgent, plain, actors=[]) == []
+    assert await claimable(store, Share(0, "b", 1), Share(1, None, 1)) == []
 
 
 @pytest.mark.parametrize(

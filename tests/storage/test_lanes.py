@@ -1,0 +1,168 @@
+"""Which queues a pool has: by priority and lane, found without going through their tasks."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from everstep.storage import LaneQueue, NewTask, Progress, QueuePage, Status
+from everstep.storage.sqlite.lanes import lanes
+from everstep.storage.sqlite.schema import migrate
+
+Place = tuple[int, str | None]
+
+_COLUMNS = NewTask._fields + Progress._fields
+_INSERT = (
+    f"INSERT INTO task ({', '.join(_COLUMNS)}) VALUES ({', '.join(f':{c}' for c in _COLUMNS)})"
+)
+
+
+class Queued:
+    """Tables with queued tasks, and what a look at them costs."""
+
+    def __init__(self) -> None:
+        self.connection = sqlite3.connect(":memory:", isolation_level=None)
+        migrate(self.connection)
+        self._keys = count(1)
+
+    def add(self, *places: Place, **other: Any) -> None:
+        """Queue one task at each place, in this order."""
+        row = Progress.beginning(1.0)._asdict() | {"actor": "A", "pool": "tasks", "given": "g"}
+        row |= {"seed": b"", "created_at": 1.0, **other}
+        made = (row | {"key": key, "id": str(key)} for key in self._keys)
+        rows = (one | {"priority": p, "lane": n} for (p, n), one in zip(places, made, strict=False))
+        self.connection.execute("BEGIN")
+        self.connection.executemany(_INSERT, rows)
+        self.connection.execute("COMMIT")
+
+    def page(
+        self,
+        *,
+        below: int | None = None,
+        turns: Mapping[int, str | None] | None = None,
+        limit: int = 10,
+        deep: int = 3,
+    ) -> QueuePage:
+        return lanes(self.connection, "tasks", below, turns or {}, limit, deep)
+
+    def cost(self, look: Callable[[], object]) -> int:
+        """How many instructions of SQLite's machine it takes, in thousands."""
+        ticks = 0
+
+        def tick() -> None:
+            nonlocal ticks
+            ticks += 1
+
+        self.connection.set_progress_handler(tick, 1000)
+        look()
+        self.connection.set_progress_handler(None, 0)
+        return ticks
+
+
+@pytest.fixture
+def tasks() -> Iterator[Queued]:
+    made = Queued()
+    yield made
+    made.connection.close()
+
+
+def places(page: QueuePage) -> list[Place]:
+    return [(queue.priority, queue.lane) for queue in page.queues]
+
+
+def test_queues_come_by_priority_and_lane_with_their_oldest_task(tasks: Queued) -> None:
+    tasks.add((0, "b"), (0, None), (5, "b"), (0, "a"), (0, "b"), (-3, None))
+
+    page = tasks.page()
+
+    assert page.queues == [
+        LaneQueue(5, "b", 3, 1),
+        LaneQueue(0, None, 2, 1),
+        LaneQueue(0, "a", 4, 1),
+        LaneQueue(0, "b", 1, 2),
+        LaneQueue(-3, None, 6, 1),
+    ]
+    assert (page.newest, page.cut, page.last) == (6, False, True)
+
+
+def test_only_what_is_queued_in_the_pool_counts(tasks: Queued) -> None:
+    tasks.add((0, "a"), status=Status.RUNNING)
+    tasks.add((0, "b"), pool="other")
+
+    assert tasks.page() == QueuePage([], 2, cut=False, last=True)
+
+
+def test_lengths_are_counted_up_to_a_limit(tasks: Queued) -> None:
+    tasks.add(*[(0, None)] * 7, (0, "a"))
+
+    assert [queue.length for queue in tasks.page(deep=3).queues] == [3, 1]
+
+
+def test_a_page_holds_the_priorities_that_fit_with_all_their_lanes(tasks: Queued) -> None:
+    tasks.add((9, "a"), (9, "b"), (5, "a"), (1, "a"), (1, "b"), (1, "c"))
+
+    first = tasks.page(limit=4)
+    second = tasks.page(limit=4, below=5)
+
+    assert places(first) == [(9, "a"), (9, "b"), (5, "a")]
+    assert (first.cut, first.last) == (False, False)
+    assert places(second) == [(1, "a"), (1, "b"), (1, "c")]
+    assert (second.cut, second.last) == (False, True)
+    assert places(tasks.page(limit=4, below=1)) == []
+
+
+def test_of_a_priority_with_too_many_lanes_a_window_goes_round(tasks: Queued) -> None:
+    tasks.add((1, None), *[(1, name) for name in "abcdefg"], (0, "z"))
+    seen: list[list[str | None]] = []
+    turns: dict[int, str | None] = {}
+
+    for _ in range(4):
+        page = tasks.page(turns=turns, limit=3)
+        assert (page.cut, page.last) == (True, False)
+        seen.append([queue.lane for queue in page.queues])
+        turns[1] = seen[-1][-1]
+
+    assert seen == [[None, "a", "b"], ["c", "d", "e"], ["f", "g", None], [None, "a", "b"]]
+
+
+@given(st.lists(st.tuples(st.integers(-2, 2), st.sampled_from([None, "a", "b", "ä", "z"]))))
+def test_all_queues_are_found_by_going_down(queued: list[Place]) -> None:
+    tasks = Queued()
+    tasks.add(*queued)
+    found: list[Place] = []
+    below: int | None = None
+    while True:
+        page = tasks.page(below=below, limit=5)
+        found += places(page)
+        if page.last:
+            break
+        below = page.queues[-1].priority
+
+    lane_order = sorted(set(queued), key=lambda place: (-place[0], place[1] or ""))
+    assert found == lane_order
+    tasks.connection.close()
+
+
+def test_a_look_does_not_go_through_the_tasks_of_a_lane(tasks: Queued) -> None:
+    few = Queued()
+    few.add((5, None), (0, None), (0, "a"), (0, "b"), (-1, "a"))
+    tasks.add(*[(0, None), (0, "a")] * 5000, (5, None), (0, "b"), (-1, "a"))
+
+    assert places(tasks.page()) == places(few.page())
+    assert tasks.cost(tasks.page) <= few.cost(few.page) + 1
+    few.connection.close()
+
+
+def test_a_look_does_not_go_through_all_lanes(tasks: Queued) -> None:
+    few = Queued()
+    few.add(*[(0, f"{number:05}") for number in range(200)])
+    tasks.add(*[(0, f"{number:05}") for number in range(10_000)])
+
+    assert tasks.cost(lambda: tasks.page(limit=100)) <= few.cost(lambda: few.page(limit=100)) + 2
+    few.connection.close()
