@@ -86,6 +86,7 @@ from .supervisor.services.entries import ChildInfo, Counts, Ref
 from .supervisor.services.events import EventStream, SupervisionEvent
 from .supervisor.services.exits import Ignore, Shutdown
 from .supervisor.services.handle import RunningSupervisor
+from .supervisor.services.pool_handle import RunningPool
 from .supervisor.services.running import supervise
 from .supervisor.services.spec import Child, DynamicSupervisor, Supervisor
 from .supervisor.services.view import ChildView, SupervisorView
@@ -150,6 +151,7 @@ __all__ = [
     "Restarting",
     "Retry",
     "Running",
+    "RunningPool",
     "RunningSupervisor",
     "Runtime",
     "RuntimeClosed",

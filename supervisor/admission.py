@@ -7,7 +7,6 @@ import logging
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import NamedTuple
 
 from ..actors.actor import Actor
@@ -26,7 +25,7 @@ from .lanes import Look, Place, Turns, allot, below, shares_of
 from .life import Life
 from .lives import Lives
 from .pacing import Pacing
-from .pool_info import PoolInfo
+from .pool_info import PoolInfo, PoolListener
 from .pool_spec import Pool
 from .suspects import suspect_of
 
@@ -67,7 +66,7 @@ class Admission:
         commons: Commons,
         *,
         on_failure: Callable[[Exception], None],
-        on_event: Callable[[str, str, bool], object],
+        on_event: PoolListener,
     ) -> None:
         self._spec_of = spec_of
         self._environment = environment
@@ -188,7 +187,7 @@ class Admission:
             name=self._spec.name,
             running=len(self._lives),
             max_running=self._spec.max_running,
-            lanes=MappingProxyType(dict(self._lives.lanes)),
+            lanes=dict(self._lives.lanes),
             storm=self._pacing.storm,
             crashes=self._pacing.crashes,
             starts=self._pacing.starts,

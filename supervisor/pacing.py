@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from ..storage.clock import Clock
 from .earliest import Earliest
+from .pool_info import PoolListener
 from .pool_spec import Pool
 from .throttle import Throttle, pace
 
@@ -28,7 +29,7 @@ class Pacing:
         clock: Clock,
         *,
         on_pass: Callable[[], object],
-        on_event: Callable[[str, str, bool], object],
+        on_event: PoolListener,
     ) -> None:
         self._spec_of = spec_of
         self._clock = clock

@@ -18,19 +18,15 @@ from .decisions import Decision
 from .errors import BadCombination
 from .life import Life
 from .lives import Lives
-from .pool_info import PoolInfo
+from .pool_info import PoolInfo, PoolListener
 from .pool_spec import Pool
 
-__all__ = ["RunningPool"]
+__all__ = ["LivePool"]
 
 _LOG = logging.getLogger("everstep")
 
 
-def _nobody(kind: str, reason: str, expected: bool) -> None:
-    """Nobody listens."""
-
-
-class RunningPool:
+class LivePool:
     """Runs the tasks of one pool, one asyncio task for each; none for those that are queued.
 
     `on_failure` is told once why it cannot go on: the store has failed, a task was given up that
@@ -47,7 +43,7 @@ class RunningPool:
         commons: Commons,
         *,
         on_failure: Callable[[Exception], None],
-        on_event: Callable[[str, str, bool], object] = _nobody,
+        on_event: PoolListener,
     ) -> None:
         self.spec = spec
         self.path = path
@@ -182,4 +178,4 @@ class RunningPool:
             self._tell_failure(error)
 
     def __repr__(self) -> str:
-        return f"<RunningPool {self.spec.name}: {len(self._lives)} of {self.spec.max_running}>"
+        return f"<LivePool {self.spec.name}: {len(self._lives)} of {self.spec.max_running}>"

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
-__all__ = ["PoolInfo"]
+__all__ = ["PoolEvent", "PoolInfo", "PoolListener"]
+
+PoolEvent = Literal["storm_began", "storm_ended"]
+PoolListener = Callable[[PoolEvent, str, bool], object]
+"""Hears of a pool: the kind of event, the reason, and whether it is expected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +20,7 @@ class PoolInfo:
     name: str
     running: int
     max_running: int
-    lanes: Mapping[str | None, int]
+    lanes: dict[str | None, int]
     """Running tasks by lane, of the lanes that have any; under None those without a lane."""
     storm: float | None
     """Seconds since the storm began; None where there is none."""

@@ -14,7 +14,8 @@ from .commons import Commons
 from .decisions import Decision
 from .errors import PoolInUse
 from .life import Life
-from .pool import RunningPool
+from .pool import LivePool
+from .pool_info import PoolListener
 from .pool_spec import DEFAULT_RESTART, Pool
 from .recovery import Recovery
 from .restart import Restart
@@ -44,8 +45,8 @@ class Pools:
         self._on_store_failure = on_store_failure
         recovery = Recovery(environment, self._restart_of, self._gave_up)
         self._commons = Commons(environment, recovery, self._specs.__contains__)
-        self._running: dict[str, RunningPool] = {}
-        self._leaving: set[RunningPool] = set()
+        self._running: dict[str, LivePool] = {}
+        self._leaving: set[LivePool] = set()
         self._given_up: dict[str, Exception] = {}
         """Why a pool that did not run when a task of it was given up is to fail."""
         self.graveyard: list[object] = []
@@ -55,7 +56,14 @@ class Pools:
 
     # --- for their supervisors --------------------------------------------------------------
 
-    def open(self, spec: Pool, path: str, on_failure: Callable[[Exception], None]) -> RunningPool:
+    def open(
+        self,
+        spec: Pool,
+        path: str,
+        *,
+        on_failure: Callable[[Exception], None],
+        on_event: PoolListener,
+    ) -> LivePool:
         """A pool at work. `on_failure` is told once why it cannot go on; then it is to be closed.
 
         Raises PoolInUse where a pool of this name runs.
@@ -70,8 +78,14 @@ class Pools:
             else:
                 on_failure(error)
 
-        pool = RunningPool(
-            spec, path, self._environment, self._catalogue, self._commons, on_failure=failed
+        pool = LivePool(
+            spec,
+            path,
+            self._environment,
+            self._catalogue,
+            self._commons,
+            on_failure=failed,
+            on_event=on_event,
         )
         self._specs[spec.name] = spec
         self._running[spec.name] = pool
@@ -81,7 +95,7 @@ class Pools:
             asyncio.get_running_loop().call_soon(pool.fail, given_up)
         return pool
 
-    async def close(self, pool: RunningPool, *, hurried: bool = False) -> None:
+    async def close(self, pool: LivePool, *, hurried: bool = False) -> None:
         """Stop a pool and give its tasks back. Bounded; cancelled, it may be called again."""
         if self._running.get(pool.spec.name) is pool:
             del self._running[pool.spec.name]
@@ -103,7 +117,7 @@ class Pools:
         """Names of the pools that there are in the tree, running or not."""
         return tuple(self._specs)
 
-    def get(self, name: str) -> RunningPool | None:
+    def get(self, name: str) -> LivePool | None:
         """The pool of this name, while it runs."""
         return self._running.get(name)
 
@@ -148,13 +162,14 @@ class Pools:
     def __repr__(self) -> str:
         return ", ".join(map(repr, self._running.values())) or "no pool runs"
 
-    def _all(self) -> list[RunningPool]:
+    def _all(self) -> list[LivePool]:
         return [*self._running.values(), *self._leaving]
 
     # --- told from below ------------------------------------------------------------------------
 
     def _restart_of(self, pool: str) -> Restart:
-        spec = self._specs.get(pool)
+        running = self._running.get(pool)
+        spec = self._specs.get(pool) if running is None else running.spec
         return DEFAULT_RESTART if spec is None else spec.restart
 
     def _gave_up(self, pool: str, error: Exception) -> None:

@@ -15,12 +15,15 @@ from ..errors import (
     Running,
     SimpleOneForOne,
 )
+from ..pool_spec import Pool
 from ..restart import Unset, check_whole
 from .entries import Entry, Ref, name_for
 from .exits import shown
 from .jobs import Job, Purpose
 from .machine import Core
 from .messages import (
+    Adapt,
+    AdaptPool,
     Call,
     DeleteChild,
     Reconfigure,
@@ -68,6 +71,11 @@ def _begin(machine: Core, call: Call) -> None:
             _delete(machine, child, call.token)
         case Reconfigure():
             _reconfigure(machine, call.request)
+            machine.do(Reply(call.token, None))
+        case AdaptPool(child, spec):
+            entry = _get(machine, child)
+            entry.spec = spec
+            _adapt(machine, entry)
             machine.do(Reply(call.token, None))
 
 
@@ -195,6 +203,15 @@ def _reconfigure(machine: Core, new: Reconfigure) -> None:
         machine.extra_args = new.extra_args
     machine.auto_shutdown = auto_shutdown
     machine.entries = entries
+    if not isinstance(new.children, Unset):
+        for entry in entries.values():
+            _adapt(machine, entry)
+
+
+def _adapt(machine: Core, entry: Entry) -> None:
+    """A pool takes a new policy at once; other children when they are started or stopped."""
+    if isinstance(entry.spec, Pool) and entry.runs:
+        machine.do(Adapt(entry.id, entry.spec))
 
 
 def _checked_auto_shutdown(machine: Core, new: Reconfigure) -> AutoShutdown:

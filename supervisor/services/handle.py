@@ -14,8 +14,9 @@ from .events import EventStream
 from .exits import Exit
 from .messages import DeleteChild, Halt, Reconfigure, RestartChild, StartChild, TerminateChild
 from .outline import plain_restart
+from .pool_handle import RunningPool
 from .spec import AutoShutdown, ChildSpec, Strategy, check_arguments, check_children
-from .view import ChildView, PoolHandle, SupervisorView, child_view
+from .view import ChildView, SupervisorView, child_view
 
 if TYPE_CHECKING:
     from .shell import Shell
@@ -100,6 +101,18 @@ class RunningSupervisor:
         if info.kind != "supervisor":
             raise NotFound(self.path, id)
         if not isinstance(info.value, RunningSupervisor):
+            raise NoProc(f"{self.path}/{id}")
+        return info.value
+
+    def pool(self, id: str) -> RunningPool:  # noqa: A002
+        """The handle of a pool among the children.
+
+        Raises NotFound where no pool has this id, NoProc while it does not run.
+        """
+        info = self.child(id)
+        if info.kind != "pool":
+            raise NotFound(self.path, id)
+        if not isinstance(info.value, RunningPool):
             raise NoProc(f"{self.path}/{id}")
         return info.value
 
@@ -205,8 +218,8 @@ class RunningSupervisor:
         """A child and all below it, as plain data."""
         info = self._known(entry)
         now = datetime.fromtimestamp(self._shell.world.clock.now(), UTC)
-        if info.kind == "pool" and isinstance(info.value, PoolHandle):
-            return child_view(info, now, None, info.value.info())
+        if isinstance(info.value, RunningPool):
+            return child_view(info, now, None, info.value.info_or_none())
         if info.kind == "supervisor" and isinstance(info.value, RunningSupervisor):
             ended = info.value._shell.outcome is not None  # which may not be known here yet
             return child_view(info, now, None if ended else info.value.look(), None)

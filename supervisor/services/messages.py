@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ..pool_spec import Pool
 from ..restart import UNSET, Restart, Unset
 from .entries import ChildInfo, Ref
 from .exits import Exit
@@ -12,6 +13,8 @@ from .spec import AutoShutdown, ChildSpec, Strategy
 
 __all__ = [
     "Action",
+    "Adapt",
+    "AdaptPool",
     "Again",
     "Arm",
     "Begin",
@@ -139,7 +142,15 @@ class Reconfigure:
     extra_args: tuple[Any, ...] | Unset = UNSET
 
 
-Request = StartChild | TerminateChild | RestartChild | DeleteChild | Reconfigure
+@dataclass(frozen=True, slots=True)
+class AdaptPool:
+    """Another policy for a pool among the children."""
+
+    child: str
+    spec: Pool
+
+
+Request = StartChild | TerminateChild | RestartChild | DeleteChild | Reconfigure | AdaptPool
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +185,14 @@ class Stop:
     id: str
     budget: float | None
     """Seconds until it is cut off; 0 at once, None never."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adapt:
+    """Let a pool that runs go on by another policy."""
+
+    id: str
+    spec: Pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +239,8 @@ EventKind = Literal[
     "restart_scheduled",
     "shutdown_error",
     "start_error",
+    "storm_began",
+    "storm_ended",
     "supervisor_ended",
     "supervisor_started",
 ]
@@ -257,4 +278,4 @@ class End:
     ended: Exit
 
 
-Action = Start | Stop | Arm | Disarm | Post | Reply | Tell | Booted | Escalate | End
+Action = Start | Stop | Adapt | Arm | Disarm | Post | Reply | Tell | Booted | Escalate | End

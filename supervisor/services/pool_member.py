@@ -8,7 +8,9 @@ from contextvars import Context
 from typing import Protocol
 
 from ...storage.errors import EverstepError
-from ..pool import RunningPool
+from ..errors import NoProc
+from ..pool import LivePool
+from ..pool_info import PoolListener
 from ..pool_spec import Pool
 from .exits import BRUTAL, DOWN, Exit, crash
 from .leftovers import keep_until_done
@@ -25,10 +27,15 @@ class PoolOpener(Protocol):
     """What opens the pools of one runtime, and closes them."""
 
     def open(
-        self, spec: Pool, path: str, on_failure: Callable[[Exception], None]
-    ) -> RunningPool: ...
+        self,
+        spec: Pool,
+        path: str,
+        *,
+        on_failure: Callable[[Exception], None],
+        on_event: PoolListener,
+    ) -> LivePool: ...
 
-    async def close(self, pool: RunningPool, *, hurried: bool = False) -> None: ...
+    async def close(self, pool: LivePool, *, hurried: bool = False) -> None: ...
 
 
 class PoolMember:
@@ -48,20 +55,38 @@ class PoolMember:
         self._id = id
         self._number = number
         self._report = report
-        self._pool: RunningPool | None = None
+        self._pool: LivePool | None = None
         self._ending: Exit | None = None
         self._closing: asyncio.Task[None] | None = None
         self._tries = 0
 
-    def start(self, spec: Pool) -> None:
-        """Open the pool. Its failure is reported, not raised."""
+    @property
+    def works(self) -> bool:
+        """Whether it was opened and is not to end."""
+        return self._pool is not None and self._ending is None
+
+    def pool(self) -> LivePool:
+        """The pool itself. Raises NoProc once it is to end."""
+        if self._pool is None or not self.works:
+            raise NoProc(self._path)
+        return self._pool
+
+    def start(self, spec: Pool, handle: object, on_event: PoolListener) -> None:
+        """Open the pool, with `handle` as the value it is known by. A failure is reported."""
         try:
-            self._pool = self._pools.open(spec, self._path, self._failed)
+            self._pool = self._pools.open(
+                spec, self._path, on_failure=self._failed, on_event=on_event
+            )
         except EverstepError as error:
             self.ended.set_result(None)
             self._report(NotStarted(self._id, self._number, crash(error)))
             return
-        self._report(Started(self._id, self._number, self._pool))
+        self._report(Started(self._id, self._number, handle))
+
+    def adapt(self, spec: Pool) -> None:
+        """Go on by another policy of the same name."""
+        if self.works:
+            self.pool().reconfigure(spec)
 
     def stop(self, budget: float | None, *, swept: bool) -> None:
         """Stop it; its own seconds of grace bound that."""

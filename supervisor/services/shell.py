@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from ...actors.errors import UnaskedCancellation
 from ...storage.clock import Timer
 from ..errors import NoProc, SupervisorFailed
+from ..pool_info import PoolEvent
 from ..pool_spec import Pool
 from .calls import Machine
 from .deadline import Deadline
@@ -22,6 +23,7 @@ from .exits import BRUTAL, DOWN, Exit, crash, describe
 from .handle import RunningSupervisor
 from .messages import (
     Action,
+    Adapt,
     Arm,
     Begin,
     Booted,
@@ -42,6 +44,7 @@ from .messages import (
     Stop,
     Tell,
 )
+from .pool_handle import RunningPool
 from .pool_member import PoolMember
 from .service import Report, Service
 from .spec import Child, ChildSpec, SupervisorSpec
@@ -245,6 +248,10 @@ class Shell:
                 member = self._members.get(id)
                 if member is not None:  # otherwise its end is in the inbox
                     member.stop(budget, swept=self._swept)
+            case Adapt(id, policy):
+                pool = self._members.get(id)
+                if isinstance(pool, PoolMember):  # otherwise it has just ended
+                    pool.adapt(policy)
             case Arm(id, number, delay):
                 due = partial(self._due, Due(id, number))
                 self._timers[id] = self.world.clock.call_later(delay, due)
@@ -274,10 +281,9 @@ class Shell:
             service.start(spec, extra)
         elif isinstance(spec, Pool):
             assert self.world.pools is not None  # the machine lets no pool in without a store
-            path = f"{self.path}/{id}"
-            member = PoolMember(self.world.pools, path, id, number, self._reported)
-            self._members[id] = member
-            member.start(spec)
+            pool = PoolMember(self.world.pools, f"{self.path}/{id}", id, number, self._reported)
+            self._members[id] = pool
+            pool.start(spec, RunningPool(self, id, pool), partial(self._told_by_pool, id, number))
         else:
             shell = Shell(self.world, spec, f"{self.path}/{id}", number, self._reported)
             self._members[id] = shell
@@ -296,6 +302,9 @@ class Shell:
             if isinstance(member, Service) and not member.is_cut:
                 self.world.sweeper.ended(member)
         self.post(report)
+
+    def _told_by_pool(self, id: str, number: int, kind: PoolEvent, reason: str, ok: bool) -> None:  # noqa: A002
+        self.world.tell(self.path, Tell(kind, id, number, reason, expected=ok))
 
     def _due(self, due: Due) -> None:
         del self._timers[due.id]

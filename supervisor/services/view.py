@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import Field, dataclass, fields
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
-from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from pydantic import JsonValue
 
+from ..pool_info import PoolInfo
 from .drawing import Branch, draw, in_words, one_line
 from .entries import ChildInfo, Status
 from .outline import Kind
 from .spec import AutoShutdown, RestartType, Strategy
 
-__all__ = ["ChildView", "PoolHandle", "PoolView", "SupervisorView", "child_view"]
-
-
-class PoolView(Protocol):
-    """What a pool tells of itself: a frozen dataclass of plain data."""
-
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
-
-
-@runtime_checkable
-class PoolHandle(Protocol):
-    """What the handle of a running pool can tell."""
-
-    def info(self) -> PoolView: ...
+__all__ = ["ChildView", "SupervisorView", "child_view"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +38,7 @@ class ChildView:
     last_error: str
     supervisor: SupervisorView | None = None
     """What is below a supervisor that runs."""
-    pool: PoolView | None = None
+    pool: PoolInfo | None = None
     """What a pool that runs tells of itself."""
 
 
@@ -81,7 +68,7 @@ class SupervisorView:
 
 
 def child_view(
-    info: ChildInfo, now: datetime, below: SupervisorView | None, pool: PoolView | None
+    info: ChildInfo, now: datetime, below: SupervisorView | None, pool: PoolInfo | None
 ) -> ChildView:
     """What is known of a child as plain data: its seconds as instants, seen from `now`."""
     return ChildView(
@@ -140,7 +127,7 @@ def _trouble(child: ChildView) -> str:
     return ": ".join(filter(None, (failures, one_line(child.last_error))))
 
 
-def _facts(pool: PoolView) -> str:
+def _facts(pool: PoolInfo) -> str:
     """The numbers and words of a pool, under their names."""
     told = {option.name: getattr(pool, option.name) for option in fields(pool)}
     return in_words({name: told[name] for name in told if isinstance(told[name], int | float)})

@@ -146,9 +146,9 @@ def test_a_runtime_that_was_left_shows_its_tasks_under_their_pool(
 ) -> None:
     lines = shown(capsys, worked(file)).splitlines()
 
-    at = next(number for number, line in enumerate(lines) if line.startswith("agents"))
+    at = next(number for number, line in enumerate(lines) if "agents" in line)
     tasks, paused, to_go_on, failed = (line.strip() for line in lines[at + 1 :])
-    assert lines[at].startswith("agents  pool  not running  max_running 1, 0 restarts")
+    assert lines[at].startswith("└─ agents  pool        not running  max_running 1, 0 restarts")
     assert tasks == "tasks: 1 failed, 1 paused, 2 queued, 2 of them due now, 1 succeeded"
     assert paused.startswith("paused: pauses (cli.Chore): effect_unknown, everstep.")
     assert to_go_on.startswith("to go on: await runtime.task('pauses').settle(key, Done(")
@@ -244,7 +244,8 @@ def test_json_has_instants_counts_and_what_to_do(
     (paused,) = pool["paused"]["newest"]
     assert found["file"] == str(file)
     assert found["owner"]["started_at"].endswith("+00:00")
-    assert found["tree"]["outline"]["kind"] == "pool"
+    (child,) = found["tree"]["outline"]["children"]
+    assert (child["name"], child["kind"]) == ("agents", "pool")
     assert pool["counts"] == {"failed": 1, "paused": 1, "queued": 2, "succeeded": 1}
     assert (pool["due"], pool["next_due_in"]) == (2, None)
     assert (paused["id"], paused["reason"]) == ("pauses", "effect_unknown")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -19,6 +19,7 @@ from everstep import (
     exponential,
     fixed,
 )
+from everstep.supervisor.pool_info import PoolInfo
 from everstep.supervisor.services.entries import ChildInfo, Ref
 from everstep.supervisor.services.view import ChildView, child_view
 
@@ -181,13 +182,17 @@ async def _waits(_: str, rig: Rig) -> None:
     await rig.clock.sleep(1e9)
 
 
-@dataclass(frozen=True)
-class Told:
-    """What a pool may tell of itself."""
-
-    name: str = "agents"
-    running: int = 3
-    queued: int = 12
+POOL = PoolInfo(
+    name="agents",
+    running=3,
+    max_running=12,
+    lanes={None: 1, "north": 2},
+    storm=None,
+    crashes=0,
+    starts=0,
+    next_look=None,
+    suspects=(),
+)
 
 
 def test_a_pool_is_shown_with_what_it_tells_of_itself() -> None:
@@ -206,7 +211,8 @@ def test_a_pool_is_shown_with_what_it_tells_of_itself() -> None:
         ref=Ref("root", 1, "agents"),
     )
 
-    view = child_view(info, datetime(2026, 1, 1, tzinfo=UTC), None, Told())
+    view = child_view(info, datetime(2026, 1, 1, tzinfo=UTC), None, POOL)
 
     data: dict[str, Any] = asdict(view)
-    assert data["pool"] == {"name": "agents", "running": 3, "queued": 12}
+    assert data["pool"]["running"] == 3
+    assert data["pool"]["lanes"] == {None: 1, "north": 2}
