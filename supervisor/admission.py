@@ -34,7 +34,7 @@ __all__ = ["Admission"]
 _LOG = logging.getLogger("everstep")
 _AT_ONCE = 64
 """Claims, and so loads, that are asked of the store together."""
-_QUEUES = 512
+_QUEUES = 128
 """Queues that are compared in one look."""
 _SUSPECTS = 10_000
 _TICK = 30.0

@@ -67,25 +67,54 @@ def lanes(
     deep: int,
 ) -> QueuePage:
     """The queues of the highest priorities below `below`, as `Store.lanes` says."""
-    start = _ABOVE_ALL if below is None else below
-
-    def after(priority: int, lane: str | None, limit: int) -> list[LaneQueue]:
-        asked = {"pool": pool, "priority": priority, "lane": lane, "limit": limit, "deep": deep}
-        return [LaneQueue(*row) for row in connection.execute(_AFTER, asked)]
-
+    look = _Look(connection, pool, deep)
     connection.execute("BEGIN")
     try:
         (newest,) = connection.execute("SELECT coalesce(max(key), 0) FROM task").fetchone()
-        found = after(start, None, limit + 1)
+        start = _ABOVE_ALL if below is None else below
+        return look.window(start, turns, limit, newest) or look.page(start, turns, limit, newest)
+    finally:
+        connection.execute("COMMIT")
+
+
+class _Look:
+    """Reads within one transaction."""
+
+    def __init__(self, connection: sqlite3.Connection, pool: str, deep: int) -> None:
+        self._connection = connection
+        self._asked = {"pool": pool, "deep": deep}
+
+    def after(self, priority: int, lane: str | None, limit: int) -> list[LaneQueue]:
+        """The queues after one of them; below the priority where that has no lane."""
+        place = {"priority": priority, "lane": lane, "limit": limit}
+        return [LaneQueue(*row) for row in self._connection.execute(_AFTER, self._asked | place)]
+
+    def window(
+        self, start: int, turns: Mapping[int, str | None], limit: int, newest: int
+    ) -> QueuePage | None:
+        """The lanes whose turn it is, where that many come after the last window at once."""
+        for head in self.after(start, None, 1) if turns else ():
+            turn = turns.get(head.priority)
+            window = [] if turn is None else self._of(head.priority, turn, limit)
+            if len(window) == limit:
+                return QueuePage(window, newest, cut=True, last=False)
+        return None
+
+    def page(
+        self, start: int, turns: Mapping[int, str | None], limit: int, newest: int
+    ) -> QueuePage:
+        """The priorities that fit whole; else lanes of the first, from its turn on and round."""
+        found = self.after(start, None, limit + 1)
         if len(found) <= limit:
             return QueuePage(found, newest, cut=False, last=True)
         first, lowest = found[0].priority, found[-1].priority
         if first != lowest:
             whole = [queue for queue in found if queue.priority != lowest]
             return QueuePage(whole, newest, cut=False, last=False)
-        window: list[LaneQueue] = []
-        if (turn := turns.get(first)) is not None:
-            window = [queue for queue in after(first, turn, limit) if queue.priority == first]
-        return QueuePage(window + found[: limit - len(window)], newest, cut=True, last=False)
-    finally:
-        connection.execute("COMMIT")
+        turn = turns.get(first)
+        rest = [] if turn is None else self._of(first, turn, limit)
+        return QueuePage(rest + found[: limit - len(rest)], newest, cut=True, last=False)
+
+    def _of(self, priority: int, after: str, limit: int) -> list[LaneQueue]:
+        found = self.after(priority, after, limit)
+        return [queue for queue in found if queue.priority == priority]
