@@ -127,7 +127,7 @@ def test_in_a_storm_one_is_let_in_at_a_time(clock: ManualClock) -> None:
     assert let_in == [15, 30, 45]
 
 
-def test_the_pause_of_a_storm_is_waited_only_where_somebody_waits(clock: ManualClock) -> None:
+def test_the_pause_of_a_rate_is_waited_only_where_somebody_waits(clock: ManualClock) -> None:
     heard = Hearing(clock, Pool(storm=(1, 60), rate=(1, 20)))
     heard.pacing.let_in()
     heard.pacing.arm(waiting=False)
