@@ -72,7 +72,8 @@ class Attempt(Scope):
             if self.task is not None:
                 self.leash.listen(self.task)
             self.life.journal.traffic.took_off(self)
-            self._arm()
+            if not self.call_made.definition.sync:
+                self._arm()  # in a thread, time begins when there is one
             return await self.leash
         except Severed:
             self.cut_off()
@@ -140,18 +141,20 @@ class Attempt(Scope):
         definition = call.definition
         args = (self.view, *call.args) if definition.method else call.args
         if definition.sync:
-            return self.life.environment.threads.run(
-                partial(definition.function, *args, **call.kwargs)
-            )
+            function = partial(definition.function, *args, **call.kwargs)
+            began = self._arm if definition.options.limited else None
+            return self.life.environment.threads.run(function, began)
         coroutine: Coroutine[Any, Any, Any] = definition.function(*args, **call.kwargs)
         return coroutine
 
     def _arm(self) -> None:
         options = self.call_made.definition.options
-        if options.timeout is None and options.heartbeat is None:
+        if not options.limited or self not in self.life.journal.traffic.attempts:
             return
-        watch = self._watch()
-        if watch is not None and options.timeout is not None:
+        watch = self.watch or self._watch()
+        if watch is None or watch.cause is not None:
+            return
+        if options.timeout is not None:
             cause = partial(StepTimeout, self.identity, options.timeout)
             watch.after("timeout", options.timeout, cause)
         self._heard()

@@ -33,6 +33,11 @@ class StepOptions:
     lazy: bool = False
     thread: bool = False
 
+    @property
+    def limited(self) -> bool:
+        """Whether an attempt is ended in time, or when it gives no sign of life."""
+        return self.timeout is not None or self.heartbeat is not None
+
 
 _DEFAULT_OPTIONS: Final = StepOptions()
 _DEFINITIONS: Final = "__everstep_definitions__"

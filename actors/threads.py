@@ -14,15 +14,18 @@ __all__ = ["Threads"]
 
 
 class _Job:
-    __slots__ = ("context", "function", "future", "loop")
+    __slots__ = ("began", "context", "function", "future", "loop")
 
-    def __init__(self, function: Callable[[], Any]) -> None:
+    def __init__(self, function: Callable[[], Any], began: Callable[[], None] | None) -> None:
         self.loop = asyncio.get_running_loop()
         self.future: asyncio.Future[Any] = self.loop.create_future()
         self.context = contextvars.copy_context()
         self.function = function
+        self.began = began
 
     def run(self) -> None:
+        if self.began is not None:
+            self._tell(self.began)
         try:
             value = self.context.run(self.function)
         except BaseException as error:  # noqa: BLE001  (the boundary of user code)
@@ -30,9 +33,9 @@ class _Job:
         else:
             self._tell(self._finish, value)
 
-    def _tell(self, how: Callable[[Any], None], what: Any) -> None:
+    def _tell(self, how: Callable[..., None], *what: Any) -> None:
         try:
-            self.loop.call_soon_threadsafe(how, what)
+            self.loop.call_soon_threadsafe(how, *what)
         except RuntimeError:
             return  # the loop has ended before the thread: nobody is left to tell
 
@@ -65,9 +68,14 @@ class Threads:
         self._count = 0
         self._closed = False
 
-    def start(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
-        """Run `function` in a thread, in a copy of the caller's context; a future of this loop."""
-        job = _Job(function)
+    def start(
+        self, function: Callable[[], Any], began: Callable[[], None] | None = None
+    ) -> asyncio.Future[Any]:
+        """Run `function` in a thread, in a copy of the caller's context; a future of this loop.
+
+        `began` is called on the loop when there was a thread for it.
+        """
+        job = _Job(function, began)
         job.future.add_done_callback(self._forget)
         with self._lock:
             self._jobs.append(job)
@@ -92,12 +100,14 @@ class Threads:
         if future.cancelled():
             self.withdraw(future)
 
-    async def run(self, function: Callable[[], Any]) -> Any:
+    async def run(
+        self, function: Callable[[], Any], began: Callable[[], None] | None = None
+    ) -> Any:
         """Await `function` in a thread, and what it returns on the loop if that is awaitable.
 
         Cancelled, a function that has begun is left to itself, and any other does not begin.
         """
-        value = await self.start(function)
+        value = await self.start(function, began)
         return await value if inspect.isawaitable(value) else value
 
     def close(self) -> None:

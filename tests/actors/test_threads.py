@@ -128,3 +128,55 @@ async def test_what_is_awaited_on_another_loop_is_refused_with_what_to_write(how
         assert isinstance(ended, Crashed)
         assert "awaited on another event loop" in ended.failure.message
         assert "run_coroutine_threadsafe" in ended.failure.message
+
+
+@pytest.mark.parametrize("limit", ["timeout", "heartbeat"])
+async def test_the_time_for_a_thread_to_be_free_is_not_the_time_of_the_attempt(limit: str) -> None:
+    class Waits(Actor, name=f"threads.waits.{limit}"):
+        @step(
+            retry=ONCE,
+            timeout=5 if limit == "timeout" else None,
+            heartbeat=5 if limit == "heartbeat" else None,
+        )
+        def work(self) -> str:
+            began.set()
+            go.wait(10)
+            return "done"
+
+    began, go, free = threading.Event(), threading.Event(), threading.Event()
+    async with driving() as driver:
+        threads = driver.environment.threads = Threads(most=1)
+        busy = threads.start(lambda: free.wait(10))
+        ledger = await driver.create(Waits())
+        life = asyncio.create_task(driver.live(ledger, Waits))
+        while "step_started work" not in await driver.kinds(ledger):
+            await asyncio.sleep(0)
+        driver.clock.advance(9)
+        free.set()
+        await busy
+        await asyncio.to_thread(began.wait, 10)
+        driver.clock.advance(4)
+        go.set()
+
+        assert await life == Succeeded()
+        assert await driver.result(ledger, Waits) == "done"
+
+
+async def test_the_time_of_an_attempt_begins_with_its_thread() -> None:
+    class Slow(Actor, name="threads.slow"):
+        @step(retry=ONCE, timeout=5)
+        def work(self) -> None:
+            began.set()
+            go.wait(10)
+
+    began, go = threading.Event(), threading.Event()
+    async with driving() as driver:
+        ledger = await driver.create(Slow())
+        life = asyncio.create_task(driver.live(ledger, Slow))
+        await asyncio.to_thread(began.wait, 10)
+        driver.clock.advance(5)
+
+        ended = await life
+        go.set()
+        assert isinstance(ended, Crashed)
+        assert "timeout=5 s" in ended.failure.message
