@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from .type_variables import filled_in
 
-__all__ = ["NOT_RESOLVED", "Names", "names_around", "return_annotation"]
+__all__ = ["NOT_RESOLVED", "Names", "bare", "names_around", "return_annotation"]
 
 Names = dict[str, Any]
 NOT_RESOLVED: Final = object()
@@ -85,8 +85,14 @@ class _OnlyReturn:
 
 
 def _annotated(function: Any) -> Any:
-    while isinstance(function, functools.partial):
-        function = function.func
+    function = bare(function)
     if isinstance(function, type) or hasattr(function, "__annotations__"):
         return function
     return type(function).__call__
+
+
+def bare(function: Any) -> Any:
+    """The callable inside of partials; anything else as it is."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function

@@ -14,12 +14,13 @@ from math import isfinite
 from typing import Any, Final
 from uuid import UUID
 
-__all__ = ["Check", "check_of"]
+__all__ = ["PLAIN_KEYS", "Check", "check_of"]
 
 Check = Callable[[list[Any]], bool]
 """Says of a column of values whether every one of them is certain to come back the same."""
 
-_PLAIN_KEYS: Final = frozenset({"type", "schema", "metadata", "ref", "default", "default_factory"})
+PLAIN_KEYS: Final = frozenset({"type", "schema", "metadata", "ref", "default", "default_factory"})
+"""Keys of a core schema that change nothing of what a value comes back as."""
 _MODEL_KEYS: Final = frozenset({"type", "cls", "schema", "config", "ref", "metadata", "frozen"})
 _FIELDS_KEYS: Final = frozenset({"type", "fields", "model_name"})
 _FIELD_KEYS: Final = frozenset({"type", "schema", "metadata", "frozen"})
@@ -58,7 +59,7 @@ class _Maker:
     def make(self, schema: Any) -> Check | None:
         kind = schema["type"]
         if kind in _CLASSES:
-            return None if _more_than(schema, _PLAIN_KEYS) else _of_class(_CLASSES[kind])
+            return None if _more_than(schema, PLAIN_KEYS) else _of_class(_CLASSES[kind])
         found: Callable[[Any], Check | None] | None = getattr(
             self, f"_{kind.replace('-', '_')}", None
         )
@@ -76,22 +77,22 @@ class _Maker:
         return self._made[ref]
 
     def _float(self, schema: Any) -> Check | None:
-        if _more_than(schema, _PLAIN_KEYS):
+        if _more_than(schema, PLAIN_KEYS):
             return None
         floats = _of_class(float)
         return lambda column: floats(column) and all(map(isfinite, column))
 
     def _datetime(self, schema: Any) -> Check | None:
-        if _more_than(schema, _PLAIN_KEYS | {"microseconds_precision"}):
+        if _more_than(schema, PLAIN_KEYS | {"microseconds_precision"}):
             return None
         instants = _of_class(datetime)
         return lambda column: instants(column) and all(map(_is_simple, column))
 
     def _any(self, schema: Any) -> Check | None:
-        return None if _more_than(schema, _PLAIN_KEYS) else _is_json
+        return None if _more_than(schema, PLAIN_KEYS) else _is_json
 
     def _default(self, schema: Any) -> Check | None:
-        return None if _more_than(schema, _PLAIN_KEYS) else self.make(schema["schema"])
+        return None if _more_than(schema, PLAIN_KEYS) else self.make(schema["schema"])
 
     def _nullable(self, schema: Any) -> Check | None:
         inner = self._default(schema)
@@ -101,7 +102,7 @@ class _Maker:
 
     def _list(self, schema: Any) -> Check | None:
         items = self.make(schema.get("items_schema", _ANY))
-        if items is None or _more_than(schema, _PLAIN_KEYS | {"items_schema"}):
+        if items is None or _more_than(schema, PLAIN_KEYS | {"items_schema"}):
             return None
         lists = _of_class(list)
         return lambda column: lists(column) and items(_flat(column))
@@ -109,7 +110,7 @@ class _Maker:
     def _dict(self, schema: Any) -> Check | None:
         keys, values = schema.get("keys_schema", _ANY), schema.get("values_schema", _ANY)
         if keys["type"] != "str" or _more_than(
-            schema, _PLAIN_KEYS | {"keys_schema", "values_schema"}
+            schema, PLAIN_KEYS | {"keys_schema", "values_schema"}
         ):
             return None
         check_keys, check_values = self.make(keys), self.make(values)

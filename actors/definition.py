@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import inspect
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from .annotations import NOT_RESOLVED, Names, return_annotation
+from .annotations import NOT_RESOLVED, Names, bare, return_annotation
 from .digest import digest, key_text
 from .errors import BadActor, BadCall
 from .parameters import Parameters
@@ -196,12 +195,12 @@ def _storable(step: str, annotation: Any) -> ValueCodec:
 
 def is_async(function: Callable[..., Any]) -> bool:
     """Whether a call returns an awaitable, as far as can be known without calling."""
-    bare = function
-    while isinstance(bare, functools.partial):
-        bare = bare.func
-    if not isinstance(bare, types.FunctionType | types.MethodType | type):
-        bare = getattr(type(bare), "__call__", bare)  # noqa: B004  (what a call of it runs)
-    return inspect.iscoroutinefunction(bare) or inspect.iscoroutinefunction(inspect.unwrap(bare))
+    called: Callable[..., Any] = bare(function)
+    if not isinstance(called, types.FunctionType | types.MethodType | type):
+        called = getattr(type(called), "__call__", called)  # noqa: B004  (what a call of it runs)
+    return inspect.iscoroutinefunction(called) or inspect.iscoroutinefunction(
+        inspect.unwrap(called)
+    )
 
 
 def function_step(fn: Callable[..., Any], name: str | None = None) -> StepDefinition:
@@ -228,7 +227,5 @@ def _define(fn: Callable[..., Any], name: str | None) -> StepDefinition:
 
 
 def _name_of(fn: Callable[..., Any]) -> str:
-    bare = fn
-    while isinstance(bare, functools.partial):
-        bare = bare.func
-    return getattr(bare, "__name__", type(bare).__name__)
+    named = bare(fn)
+    return getattr(named, "__name__", type(named).__name__)

@@ -24,9 +24,11 @@ _START = "start"
 def chapter_view(
     loaded: Loaded, actor: type[Actor], anchor: Anchor | None, limits: Limits, family: Actor | None
 ) -> Actor:
-    """The state with which the present chapter began: where the replay of a flow starts."""
+    """The state with which the present chapter began: where the replay of a flow starts.
+
+    What is loaded must be in the form of the class: `lifted`.
+    """
     schema = Schema.of(actor)
-    loaded = lifted(loaded, schema)
     frame = schema.frame(split(loaded.base.state), limits)
     view = open_view(schema, frame, anchor, family=family)
     for seq, data in loaded.appends:
@@ -37,8 +39,7 @@ def chapter_view(
 def present_view(
     loaded: Loaded, actor: type[Actor], anchor: Anchor | None, limits: Limits, family: Actor | None
 ) -> Actor:
-    """The state as the newest commit left it."""
-    loaded = lifted(loaded, Schema.of(actor))
+    """The state as the newest commit left it; of what is `lifted`, as `chapter_view`."""
     view = chapter_view(loaded, actor, anchor, limits, family)
     for seq, changes, appends, owner in _since(loaded):
         place(view, split(changes), split_items(appends), seq, owner)
@@ -47,7 +48,7 @@ def present_view(
 
 def present(loaded: Loaded, actor: type[Actor], limits: Limits) -> Actor:
     """A detached actor that shows the state as the newest commit left it."""
-    return present_view(loaded, actor, None, limits, None)
+    return present_view(lifted(loaded, Schema.of(actor)), actor, None, limits, None)
 
 
 def _since(loaded: Loaded) -> list[tuple[int, bytes | None, bytes | None, str]]:

@@ -91,7 +91,7 @@ class _LateReceipt:
     """A draft for which nobody waits but those who would repeat the call."""
 
     def __init__(self, task_id: str, row: EffectRow, over: Callable[[], None]) -> None:
-        self._receipt = Receipt(row.task, task_id, row, len(row.value or b""))
+        self._receipt = Receipt(task_id, row, len(row.value or b""))
         self._over = over
 
     def seal(self) -> Receipt:

@@ -177,8 +177,7 @@ async def _do(once: _Once) -> Any:
 
 async def _received(once: _Once, row: EffectRow, value: Any, by: str | None = None) -> Any:
     life = once.scope.life
-    where = f"what the effect {once.key} returned"
-    data, value = once.codec.settle(value, where, life.limits)
+    data, value = _settled(once, value)
     if life.fenced is not None:
         RunningCall(life.environment, life.task_id, row).comes_late(data)
         life.check_fenced()
@@ -203,7 +202,7 @@ async def _call(once: _Once, running: RunningCall) -> Any:
         if threads.withdraw(call):
             _never_called(once)
         else:
-            running.expect_late(call, partial(_encoded, once))
+            running.expect_late(call, lambda value: _settled(once, value)[0])
         raise
     value = call.result()
     return await value if inspect.isawaitable(value) else value
@@ -217,9 +216,10 @@ def _never_called(once: _Once) -> None:
         life.ledger.write()
 
 
-def _encoded(once: _Once, value: Any) -> bytes:
+def _settled(once: _Once, value: Any) -> tuple[bytes, Any]:
+    """What the function returned, as it is stored and as its type has it."""
     where = f"what the effect {once.key} returned"
-    return once.codec.settle(value, where, once.scope.life.limits)[0]
+    return once.codec.settle(value, where, once.scope.life.limits)
 
 
 async def _raised(once: _Once, row: EffectRow, error: Exception) -> Any:

@@ -92,7 +92,6 @@ class Schema:
         "every_name",
         "fields",
         "log_fields",
-        "logs",
         "names",
         "upcasts",
         "version",
@@ -110,7 +109,6 @@ class Schema:
         self.log_fields = {
             name: LogField(self.actor_name, name, codec) for name, codec in items.items()
         }
-        self.logs = frozenset(items)
         self.upcasts = upcasts_of(actor, actor.__name__, self.version)
 
     @classmethod
@@ -217,7 +215,7 @@ class Schema:
         return self.fields[name].settle(value, self.where(name), limits)[0]
 
     def _plain(self, name: str, value: Any) -> Any:
-        if name in self.logs:
+        if name in self.log_fields:
             return list(value)
         return self.fields[name].validate(value)
 

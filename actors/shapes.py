@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, Final, cast
 from uuid import UUID
 
-from .columns import Check, check_of
+from .columns import PLAIN_KEYS, Check, check_of
 
 __all__ = ["IMMUTABLE", "Shape", "parts_of", "shape_of", "wrappers_of"]
 
@@ -26,7 +26,6 @@ _ATOMS: Final[dict[str, type]] = {
     "none": type(None),
 }
 _TRANSPARENT: Final = frozenset({"nullable", "default"})
-_HARMLESS: Final = frozenset({"type", "schema", "metadata", "ref", "default", "default_factory"})
 _LENGTHS: Final = frozenset(
     {"min_length", "max_length", "pattern", "ge", "gt", "le", "lt", "strict"}
 )
@@ -96,7 +95,7 @@ def wrappers_of(schema: Any) -> Iterator[dict[str, Any]]:
 
 def _exact(schema: Any) -> frozenset[type]:
     kind = schema["type"]
-    if set(schema) - _HARMLESS:
+    if set(schema) - PLAIN_KEYS:
         return frozenset()
     if kind in _ATOMS:
         return frozenset({_ATOMS[kind]})
@@ -112,7 +111,7 @@ def _certain(schema: Any) -> bool:
     if "serialization" in schema:
         return False
     if kind in _ATOMS:
-        return not set(schema) - _HARMLESS - _LENGTHS
+        return not set(schema) - PLAIN_KEYS - _LENGTHS
     if kind in _TRANSPARENT:
         return _certain(schema["schema"])
     if kind == "list":

@@ -80,8 +80,6 @@ def lift(
     upcasts: Mapping[int, Upcast],
 ) -> dict[str, bytes]:
     """The fields of state of version `stored` in the form of `version`. Raises StateUnreadable."""
-    if stored == version:
-        return dict(fields)
     if stored > version:
         raise StateUnreadable(
             actor, "the state", f"it has version {stored}, and this class is version {version}"

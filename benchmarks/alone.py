@@ -87,10 +87,7 @@ def measure(what: str, *arguments: object) -> float:
 def imported(module: str) -> float:
     """Seconds in which a fresh process imports a module."""
     code = f"import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], check=True, stdout=subprocess.PIPE, text=True
-    )
-    return float(done.stdout)
+    return _printed("-c", code)
 
 
 def _printed(*arguments: str) -> float:

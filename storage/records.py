@@ -320,7 +320,6 @@ class Receipt:
     and no event.
     """
 
-    task: int
     task_id: str
     effect: EffectRow
     size: int = 0

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..errors import LostLease, Refused
 from .diagnosis import diagnose
 from .statements import FenceError, Write, write
+from .transaction import transaction
 
 __all__ = [
     "Batch",
@@ -64,12 +64,12 @@ def write_batch(connection: sqlite3.Connection, batch: Batch) -> None:
     nothing of the batch behind, unless it came from the commit itself: then that is unknown.
     """
     try:
-        with _transaction(connection):
+        with transaction(connection):
             if _owns(connection, batch):
                 write(connection, batch.writes)
                 batch.refusals = [None] * len(batch.writes)
     except (*_GUILTY, *_UNWRITABLE):
-        with _transaction(connection):
+        with transaction(connection):
             if _owns(connection, batch):
                 batch.refusals = [_alone(connection, one, batch.epoch) for one in batch.writes]
 
@@ -95,19 +95,6 @@ def write_unless_synced(connection: sqlite3.Connection, batch: Batch) -> None:
     _, pages, moved = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
     if moved < pages:
         raise sqlite3.OperationalError("the newest commit could not be put on disk yet")
-
-
-@contextmanager
-def _transaction(connection: sqlite3.Connection) -> Generator[None]:
-    """One transaction that takes the lock for writing at once; undone by any error."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 def _owns(connection: sqlite3.Connection, batch: Batch) -> bool:

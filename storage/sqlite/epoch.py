@@ -9,6 +9,7 @@ import sqlite3
 from typing import NamedTuple
 
 from ..clock import Clock
+from .transaction import transaction
 
 __all__ = ["Opening", "leave_tree", "take_over"]
 
@@ -35,8 +36,7 @@ def take_over(connection: sqlite3.Connection, clock: Clock) -> Opening:
     chosen, because the wall clock was set back, is brought in to that.
     """
     boot, _ = clock.boot()
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(connection):
         epoch, known_boot = connection.execute("SELECT epoch + 1, boot FROM node").fetchone()
         connection.execute(
             "UPDATE node SET epoch = ?, pid = ?, host = ?, boot = ?, started_at = ?, batch = 0",
@@ -46,10 +46,6 @@ def take_over(connection: sqlite3.Connection, clock: Clock) -> Opening:
             for table in ("task", "step"):
                 connection.execute(_FORGET_BOOT.format(table=table), (clock.now(),))
         (next_key,) = connection.execute("SELECT coalesce(max(key), 0) + 1 FROM task").fetchone()
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
     return Opening(epoch, next_key)
 
 

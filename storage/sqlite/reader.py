@@ -12,7 +12,7 @@ from ..errors import StoreClosed, StoreFailed, StoreUnreadable, TaskNotFound
 from ..records import Loaded, StepRow
 from . import queries
 from .executor import Executor
-from .queries import Head, appends_page, steps_page
+from .queries import appends_page, steps_page
 from .trouble import Pauses, alarm_of
 
 __all__ = ["Reader"]
@@ -65,8 +65,13 @@ class Reader:
             raise TaskNotFound(f"#{key}")
         if head.base is None:
             raise StoreUnreadable(self._path, f"the task {head.row.id!r} has no snapshot")
-        await self._other_steps(head)
-        await self._other_appends(head, head.base.seq)
+        chapter, upto = head.row.progress.chapter, head.base.seq
+        await self._other_pages(
+            head.steps, lambda last, conn: steps_page(conn, key, chapter, last.identity, _PAGE)
+        )
+        await self._other_pages(
+            head.step_appends, lambda last, conn: appends_page(conn, key, upto, last[0], _PAGE)
+        )
         appends = head.appends + [(seq, data) for _, seq, data in head.step_appends]
         return Loaded(
             row=head.row,
@@ -77,29 +82,15 @@ class Reader:
             effects=head.effects,
         )
 
-    async def _other_steps(self, head: Head) -> None:
-        """Add the pages of steps after the first."""
-        key, chapter, steps = head.row.key, head.row.progress.chapter, head.steps
-        while len(steps) % _PAGE == 0 and steps:
-            after = steps[-1].identity
-            page = await self.run(
-                partial(steps_page, key=key, chapter=chapter, after=after, limit=_PAGE)
-            )
-            if not page:
+    async def _other_pages(
+        self, rows: list[T], page: Callable[[T, sqlite3.Connection], list[T]]
+    ) -> None:
+        """Add the pages after the first: each is read from the last row on."""
+        while rows and len(rows) % _PAGE == 0:
+            found = await self.run(partial(page, rows[-1]))
+            if not found:
                 return
-            steps += page
-
-    async def _other_appends(self, head: Head, upto: int) -> None:
-        """Add the pages of steps' appends after the first."""
-        key, appends = head.row.key, head.step_appends
-        while len(appends) % _PAGE == 0 and appends:
-            after = appends[-1][0]
-            page = await self.run(
-                partial(appends_page, key=key, upto=upto, after=after, limit=_PAGE)
-            )
-            if not page:
-                return
-            appends += page
+            rows += found
 
     async def close(self) -> None:
         """Finish the reads that were begun; those that are tried again get StoreClosed."""

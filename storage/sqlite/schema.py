@@ -10,6 +10,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
+from .transaction import transaction
+
 __all__ = ["APPLICATION_ID", "MIGRATIONS", "VERSION", "migrate"]
 
 APPLICATION_ID = 0x45565354
@@ -210,13 +212,8 @@ def migrate(
     """
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     for number, statements in enumerate(migrations[version:], start=version + 1):
-        connection.execute("BEGIN IMMEDIATE")
-        try:
+        with transaction(connection):
             for statement in statements:
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {number}")
-            connection.execute("COMMIT")
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise

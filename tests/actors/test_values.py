@@ -311,10 +311,10 @@ def test_what_is_nested_too_deeply_to_be_read_is_refused() -> None:
 
 
 def test_a_type_that_pydantic_does_not_know_is_refused_with_the_reason() -> None:
-    codec = ValueCodec.of(Fraction | Colour | object.__class__)
+    codec = ValueCodec.of(NotRequired)
 
-    assert codec.refusal is None or "Fraction" in codec.refusal
-    assert ValueCodec.of(NotRequired).refusal is not None
+    assert codec.refusal is not None
+    assert "typing.NotRequired" in codec.refusal
 
 
 def test_a_value_over_the_limit_is_refused_with_both_sizes() -> None:

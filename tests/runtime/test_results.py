@@ -186,7 +186,7 @@ async def test_leaving_a_followed_log_leaves_nothing_behind(place: Place, gate: 
         gate.open("a")
 
 
-async def test_state_shows_what_is_committed(place: Place, gate: Gate) -> None:
+async def test_state_shows_what_is_committed(place: Place) -> None:
     async with place.runtime() as runtime:
         task = await runtime.start(Growing())
         await task.result()

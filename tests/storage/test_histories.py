@@ -116,9 +116,9 @@ class Model:
         row = effect_row(key, operation, state=EffectState.RECEIPT, value=b"late", epoch=self.epoch)
         there = kept.effects.get(operation)
         if there is None or there.state is not EffectState.INTENT:
-            return Receipt(key, kept.life.id, row), "Superseded"
+            return Receipt(kept.life.id, row), "Superseded"
         kept.effects[operation] = there._replace(state=EffectState.RECEIPT, value=b"late")
-        return Receipt(key, kept.life.id, row), ""
+        return Receipt(kept.life.id, row), ""
 
     def _commit(self, kept: Kept, what: str, before: Progress, which: int) -> Commit:
         key, identity = kept.life.key, f"0/{which}"

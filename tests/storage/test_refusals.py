@@ -139,7 +139,7 @@ async def test_an_operation_of_another_task_is_refused(store: Store) -> None:
 
 def receipt(life: Life, **fields: Any) -> Receipt:
     row = effect_row(life.key, state=EffectState.RECEIPT, value=b"1", ended_at=3.0)
-    return Receipt(life.key, life.id, row._replace(**fields))
+    return Receipt(life.id, row._replace(**fields))
 
 
 async def test_a_late_receipt_is_taken_while_its_effect_is_open(store: Store) -> None:

@@ -208,7 +208,7 @@ async def test_closing_in_trouble_waits_as_long_as_patience_lasts(
 @pytest.mark.slow
 @pytest.mark.real
 async def test_a_stranger_that_holds_the_lock_is_waited_for(
-    on_file: SqliteStore, file: Path, clock: ManualClock, alarms: list[Alarm | None]
+    on_file: SqliteStore, file: Path, alarms: list[Alarm | None]
 ) -> None:
     (life,) = await lives(on_file, 1)
     with locked(file):
@@ -267,7 +267,7 @@ async def test_a_store_taken_over_in_trouble_is_not_written_to(
 
 
 async def test_a_commit_during_which_the_loop_ends_is_neither_lost_nor_repeated(
-    on_file: SqliteStore, file: Path
+    on_file: SqliteStore,
 ) -> None:
     (life,) = await lives(on_file, 1)
     notes = submit(on_file, life.checkpoint("0/a"))
