@@ -20,10 +20,9 @@ OWNER = """
 import asyncio, multiprocessing, os, subprocess, sys
 from everstep.storage import SqliteStore, SystemClock
 
-WAIT = "import sys; sys.stdin.read()"
-
 def outlive():
-    sys.stdin.buffer.raw.read()
+    print("up", flush=True)
+    os.read(0, 1)
     os._exit(0)
 
 def by_fork():
@@ -31,17 +30,18 @@ def by_fork():
         outlive()
 
 def by_multiprocessing():
+    sys.stdin = os.fdopen(os.dup(0))
     context = multiprocessing.get_context("fork")
-    context.Process(target=os.read, args=(os.dup(0), 1)).start()
+    context.Process(target=outlive).start()
 
 def by_subprocess():
-    subprocess.Popen([sys.executable, "-c", WAIT], close_fds=False)
+    program = "import sys; print('up', flush=True); sys.stdin.read()"
+    subprocess.Popen([sys.executable, "-c", program], close_fds=False)
 
 async def own():
     store = SqliteStore(sys.argv[1], clock=SystemClock())
     await store.open()
     globals()[sys.argv[2]]()
-    print("owned", flush=True)
     await asyncio.get_running_loop().create_future()
 
 asyncio.run(own())
