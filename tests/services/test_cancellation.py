@@ -94,6 +94,53 @@ async def test_a_child_that_swallows_cancellation_in_a_loop_ends_at_its_time(rig
 
 
 @timeless
+async def test_a_cancelled_scope_around_a_child_that_ignores_it_burns_nothing_after_the_end(
+    rig: Rig,
+) -> None:
+    delivered = 0
+
+    async def deaf() -> None:
+        nonlocal delivered
+        with anyio.CancelScope() as scope:
+            scope.cancel()  # which anyio delivers anew in every turn of the loop
+            while True:
+                try:
+                    await asyncio.Event().wait()
+                except asyncio.CancelledError:
+                    delivered += 1
+
+    async with rig.run(Supervisor("root", children=[Child(deaf, shutdown=1)])) as running:
+        stopping = asyncio.ensure_future(running.stop())
+        while delivered < 10:
+            await asyncio.sleep(0)
+        rig.clock.advance(1)
+        await stopping
+
+        seen = delivered
+        await rig.settle()  # returns only when no turn of the loop has anything left to do
+        assert delivered == seen
+
+
+@timeless
+async def test_a_stop_is_one_cancellation_which_no_shield_holds_up(rig: Rig) -> None:
+    async def child() -> None:
+        with anyio.CancelScope(shield=True):
+            try:
+                await rig.clock.sleep(3)
+            except asyncio.CancelledError:
+                await rig.clock.sleep(1)
+                rig.log.append("the section is complete")
+                raise
+
+    async with rig.run(Supervisor("root", children=[Child(child, shutdown=5)])):
+        await rig.settle()
+
+    assert rig.log == ["the section is complete"]
+    assert rig.clock.monotonic() == pytest.approx(1)
+    assert rig.kinds(unexpected=True) == []
+
+
+@timeless
 async def test_who_waits_for_a_task_that_ignores_cancellation_is_left_behind(rig: Rig) -> None:
     release = asyncio.Event()
 
@@ -180,6 +227,34 @@ async def test_a_cancelled_host_stops_the_tree_in_order_and_stays_cancelled(rig:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert rig.log == ["+a", "+b", "-b", ".b", "-a", ".a"]
+
+
+@pytest.mark.parametrize("turns", range(16))
+@timeless
+async def test_a_host_cancelled_in_any_turn_of_a_start_leaves_no_orphan(
+    rig: Rig, turns: int
+) -> None:
+    tree = Supervisor(
+        "root", children=[*rig.children("ab"), Supervisor("inner", children=rig.children("cd"))]
+    )
+
+    async def host() -> None:
+        async with rig.run(tree) as running:
+            await running.start_child(rig.child("e"))
+            await asyncio.Event().wait()
+
+    task = asyncio.ensure_future(host())
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await rig.settle()
+
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    started = [name[1:] for name in rig.log if name[0] == "+"]
+    stopped = [name[1:] for name in rig.log if name[0] == "-"]
+    assert stopped == started[::-1]
 
 
 @timeless

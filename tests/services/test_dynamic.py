@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from anyio.abc import TaskStatus
 
 from everstep import (
     BadCombination,
@@ -19,7 +20,7 @@ from everstep import (
     fixed,
 )
 
-from .kit import Beginning, Habit, Rig, states, timeless
+from .kit import Beginning, Boom, Habit, Rig, states, timeless
 
 
 @timeless
@@ -118,6 +119,83 @@ async def test_a_child_that_is_being_restarted_counts_against_the_limit(rig: Rig
         await running.start_child(rig.child("b"))
         await rig.clock.sleep(20)
         assert rig.log == ["+a", "+b"]
+
+
+@timeless
+async def test_an_instance_whose_restart_failed_counts_and_is_ended_by_its_reference(
+    rig: Rig,
+) -> None:
+    tree = DynamicSupervisor("root", max_children=1, restart=Restart(10**9))
+    async with rig.run(tree) as running:
+        info = await running.start_child(rig.child("a", Habit(starts=["ok"], always="fail")))
+        rig.orders["a"].set_result("crash")
+        while rig.log.count("!a") < 3:
+            await running.reconfigure()
+
+        assert running.count() == (1, 0, 0, 1)
+        with pytest.raises(MaxChildren):
+            await running.start_child(rig.child("b"))
+        await running.terminate_child(info.ref)
+        assert running.count() == (0, 0, 0, 0)
+        assert (await running.start_child(rig.child("b"))).status == "up"
+
+
+@timeless
+async def test_a_lowered_limit_does_not_keep_a_child_from_its_restart(rig: Rig) -> None:
+    async with rig.run(DynamicSupervisor("root")) as running:
+        for name in "ab":
+            await running.start_child(rig.child(name))
+        await running.reconfigure(max_children=1)
+        await rig.crash("a")
+
+        assert running.count().active == 2
+
+
+@pytest.mark.parametrize("error", [Boom(), asyncio.CancelledError(), GeneratorExit()])
+@timeless
+async def test_whatever_a_start_raises_is_its_callers_error_and_the_supervisor_lives(
+    rig: Rig, error: BaseException
+) -> None:
+    async def child(*, task_status: TaskStatus[None]) -> None:
+        raise error
+
+    async with rig.run(DynamicSupervisor("root", restart=Restart(0))) as running:
+        with pytest.raises(FailedToStartChild):
+            await running.start_child(Child(child))
+
+        assert running.count() == (0, 0, 0, 0)
+        assert (await running.start_child(rig.child("a"))).status == "up"
+
+
+@timeless
+async def test_giving_up_stops_the_others_side_by_side(rig: Rig) -> None:
+    with pytest.raises(RestartLimitExceeded):
+        async with rig.run(DynamicSupervisor("root", restart=Restart(0))) as running:
+            for name in "abc":
+                await running.start_child(rig.child(name, Habit(cleanup=1)))
+            await rig.crash("b")
+
+    assert rig.clock.monotonic() == pytest.approx(1)
+    assert sorted(rig.log[3:]) == ["-a", "-c", ".a", ".c"]
+
+
+@timeless
+async def test_a_permanent_instance_that_answers_a_stop_by_returning_is_reported(rig: Rig) -> None:
+    async with rig.run(DynamicSupervisor("root")) as running:
+        await running.start_child(rig.child("a", Habit(answer="normal")))
+        await running.start_child(rig.child("b", Habit(answer="normal"), restart="transient"))
+
+    assert rig.kinds(unexpected=True) == ["shutdown_error a#1"]
+
+
+@timeless
+async def test_ids_of_instances_are_numbered_so_that_events_can_name_them(rig: Rig) -> None:
+    async with rig.run(DynamicSupervisor("root")) as running:
+        ids = [(await running.start_child(rig.child("a"))).id for _ in range(2)]
+
+        assert ids == ["a#1", "a#3"]
+        assert [info.id for info in running.children()] == ["a#3", "a#1"]
+    assert {"child_started a#1", "child_started a#3"} <= set(rig.kinds())
 
 
 @timeless

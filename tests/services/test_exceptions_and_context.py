@@ -5,7 +5,7 @@ import contextvars
 import gc
 import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import anyio
@@ -211,23 +211,57 @@ async def test_tasks_of_a_child_that_was_cut_off_go_on(rig: Rig) -> None:
     assert rig.log == ["background went on"]
 
 
+async def numbers(rig: Rig) -> AsyncGenerator[int, None]:
+    try:
+        while True:
+            yield 1
+            await asyncio.Event().wait()
+    finally:
+        rig.log.append("generator closed")
+
+
 @timeless
 async def test_an_async_generator_of_a_child_is_closed_with_it(rig: Rig) -> None:
-    async def numbers() -> AsyncIterator[int]:
-        try:
-            while True:
-                yield 1
-                await asyncio.Event().wait()
-        finally:
-            rig.log.append("generator closed")
-
     async def child() -> None:
-        async for _ in numbers():
+        async for _ in numbers(rig):
             pass
 
     async with rig.run(Supervisor("root", children=[Child(child)])):
         await rig.settle()
 
+    assert rig.log == ["generator closed"]
+
+
+@timeless
+async def test_a_generator_that_a_child_has_left_is_closed_by_the_loop(rig: Rig) -> None:
+    async def child() -> None:
+        generator = numbers(rig)
+        await anext(generator)
+
+    tree = Supervisor("root", children=[Child(child, restart="temporary")])
+    async with rig.run(tree):
+        await rig.settle()
+        gc.collect()
+        await rig.settle()
+
+        assert rig.log == ["generator closed"]
+
+
+@timeless
+async def test_a_generator_of_a_child_that_was_cut_off_is_closed_when_the_loop_ends(
+    rig: Rig,
+) -> None:
+    async def child() -> None:
+        async for _ in numbers(rig):
+            await asyncio.Event().wait()
+
+    async with rig.run(Supervisor("root", children=[Child(child, shutdown="brutal")])):
+        await rig.settle()
+
+    gc.collect()
+    await rig.settle()
+    assert rig.log == []
+    await asyncio.get_running_loop().shutdown_asyncgens()
     assert rig.log == ["generator closed"]
 
 

@@ -151,12 +151,13 @@ async def test_a_child_that_an_operator_stopped_stays_down_in_a_group_restart(
 
 @timeless
 async def test_a_stopped_child_before_the_one_that_crashed_stays_down(rig: Rig) -> None:
-    tree = Supervisor("root", strategy="rest_for_one", children=rig.children("abc"))
+    tree = Supervisor("root", strategy="rest_for_one", children=rig.children("abcd"))
     async with rig.run(tree) as running:
         await running.terminate_child("a")
+        await running.terminate_child("c")
         await rig.crash("b")
 
-        assert states(running) == {"a": "undefined", "b": "up", "c": "up"}
+        assert states(running) == {"a": "undefined", "b": "up", "c": "undefined", "d": "up"}
 
 
 @pytest.mark.parametrize("strategy", ["one_for_all", "rest_for_one"])
@@ -174,10 +175,13 @@ async def test_a_temporary_child_is_gone_after_a_group_restart(
         assert states(running) == {"a": "up", "c": "up"}
 
 
+@pytest.mark.parametrize("strategy", ["one_for_all", "rest_for_one"])
 @timeless
-async def test_nothing_starts_before_a_stuck_sibling_is_killed(rig: Rig) -> None:
+async def test_nothing_starts_before_a_stuck_sibling_is_killed(
+    rig: Rig, strategy: Strategy
+) -> None:
     children = [rig.child("a"), rig.child("b", Habit(stuck=True), shutdown=0.15)]
-    tree = Supervisor("root", strategy="one_for_all", children=children)
+    tree = Supervisor("root", strategy=strategy, children=children)
     async with rig.run(tree) as running:
         await rig.crash("a")
         assert rig.took() == ["+a", "+b", "-b"]

@@ -51,14 +51,23 @@ def test_one_signal_stops_the_tree_in_reverse_order(
     assert process.returncode == status, errors
 
 
-@pytest.mark.parametrize("runner", ["asyncio", "everstep"])
-def test_a_second_signal_ends_even_a_cleanup_without_a_limit(runner: str) -> None:
+@pytest.mark.parametrize(
+    ("runner", "sent", "status"),
+    [
+        ("asyncio", signal.SIGINT, -signal.SIGINT),
+        ("everstep", signal.SIGINT, -signal.SIGINT),
+        ("everstep", signal.SIGTERM, 128 + signal.SIGTERM),
+    ],
+)
+def test_a_second_signal_ends_even_a_cleanup_without_a_limit(
+    runner: str, sent: signal.Signals, status: int
+) -> None:
     with program(runner, cleanup=3600) as process:
-        process.send_signal(signal.SIGINT)
+        process.send_signal(sent)
         assert process.stdout is not None
         assert process.stdout.readline() == "-c\n"
-        process.send_signal(signal.SIGINT)
+        process.send_signal(sent)
         _, errors = process.communicate(timeout=30)
 
-    assert process.returncode == -signal.SIGINT, errors
+    assert process.returncode == status, errors
     assert "Task was destroyed" not in errors

@@ -55,6 +55,7 @@ async def test_any_significant_child_that_ends_for_good_ends_the_rest_in_reverse
         assert (ALL_DOWN in rig.kinds()) == ends
         if ends:
             assert rig.took() == ["-c", "-a"]
+            assert rig.events[-1].reason == "shutdown: 'auto_shutdown'"
 
 
 @timeless
@@ -81,6 +82,7 @@ async def test_all_significant_children_must_end_and_the_last_takes_the_others_a
 
         await rig.order("end b")
         assert rig.kinds()[-1] == ALL_DOWN
+        assert rig.log == ["+a", "+b", "+c", "-c"]
 
 
 @timeless

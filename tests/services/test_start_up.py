@@ -26,6 +26,7 @@ async def test_a_supervisor_without_children_starts_and_stops(rig: Rig) -> None:
         assert running.children() == []
 
     assert rig.kinds() == ["supervisor_started", "supervisor_ended"]
+    assert rig.events[-1].reason == "shutdown"
 
 
 @timeless
@@ -91,11 +92,17 @@ async def test_a_child_whose_call_raises_has_failed_to_start(rig: Rig) -> None:
     assert rig.log == ["+a", "-a"]
 
 
+@pytest.mark.parametrize("by_call", [False, True])
 @timeless
-async def test_a_child_that_ignores_its_start_stays_known_and_the_next_starts(rig: Rig) -> None:
+async def test_a_child_that_ignores_its_start_stays_known_and_the_next_starts(
+    rig: Rig, by_call: bool
+) -> None:
     children = [rig.child("a", Habit(always="ignore")), rig.child("b")]
 
-    async with rig.run(Supervisor("root", children=children)) as running:
+    async with rig.run(Supervisor("root", children=[] if by_call else children)) as running:
+        for child in children if by_call else []:
+            await running.start_child(child)
+
         assert states(running) == {"a": "undefined", "b": "up"}
         assert running.count() == (2, 1, 0, 2)
 

@@ -63,6 +63,8 @@ async def test_a_transient_supervisor_that_was_stopped_in_order_stays_down(rig: 
         assert states(running) == {"inner": "undefined"}
         with pytest.raises(NoProc):
             running.supervisor("inner")
+    ends = [event.reason for event in rig.events if event.kind == "supervisor_ended"]
+    assert ends == ["normal", "shutdown"]
 
 
 @timeless
@@ -146,6 +148,74 @@ async def test_an_inner_supervisor_that_hangs_at_its_start_stops_at_once(rig: Ri
     assert rig.clock.monotonic() < 1
 
 
+@pytest.mark.parametrize("shutdown", [None, 0.2])
+@timeless
+async def test_a_supervisor_that_waits_for_a_start_is_terminated_at_once(
+    rig: Rig, shutdown: float | None
+) -> None:
+    slow = rig.child("h", Habit(always="hang", hang=0.8))
+    async with rig.run(Supervisor("outer", children=[inner(rig, "a", shutdown=shutdown)])) as outer:
+        starting = asyncio.ensure_future(outer.supervisor("inner").start_child(slow))
+        await rig.clock.sleep(0.05)
+        await outer.terminate_child("inner")
+
+        assert rig.log == ["+a", "!h", "-a"]
+        assert rig.clock.monotonic() == pytest.approx(0.05)
+        with pytest.raises(NoProc):
+            await starting
+
+
+@timeless
+async def test_a_supervisor_is_killed_in_time_by_whatever_start_it_is_held_up(rig: Rig) -> None:
+    async def deaf(*, task_status: object) -> None:
+        while True:
+            try:
+                await rig.clock.sleep(1000)
+            except asyncio.CancelledError:
+                rig.log.append("swallowed")
+
+    tree = Supervisor("outer", children=[inner(rig, "a", shutdown=0.2)])
+    async with rig.run(tree) as outer:
+        patient = Child(deaf, shutdown=None)
+        starting = asyncio.ensure_future(outer.supervisor("inner").start_child(patient))
+        await rig.settle()
+        await outer.terminate_child("inner")
+
+        assert rig.log == ["+a", "swallowed"]
+        assert rig.clock.monotonic() == pytest.approx(0.2)
+        with pytest.raises(NoProc):
+            await starting
+
+
+@timeless
+async def test_a_child_that_terminates_its_own_supervisor_is_cancelled_at_that_call(
+    rig: Rig,
+) -> None:
+    async def suicidal() -> None:
+        await outer.terminate_child("inner")
+
+    async with rig.run(Supervisor("outer", children=[inner(rig, "ab")])) as outer:
+        await outer.supervisor("inner").start_child(Child(suicidal, shutdown=60))
+        await rig.settle()
+
+        assert states(outer) == {"inner": "undefined"}
+        assert rig.log == ["+a", "+b", "-b", "-a"]
+    assert rig.clock.monotonic() < 1
+
+
+@timeless
+async def test_names_of_supervisors_are_labels_that_trees_may_share(rig: Rig) -> None:
+    one = Supervisor("root", children=[Supervisor("inner", children=rig.children("a"))])
+    two = Supervisor("root", children=[Supervisor("inner", children=rig.children("b"))])
+    async with rig.run(one) as first, rig.run(two) as second:
+        await rig.crash("a")
+
+        assert states(first.supervisor("inner")) == {"a": "up"}
+        assert (first.supervisor("inner").restarts(), second.supervisor("inner").restarts()) == (
+            1, 0,
+        )  # fmt: skip
+
+
 @timeless
 async def test_an_inner_supervisor_over_its_time_is_killed_with_all_below(rig: Rig) -> None:
     stuck = [rig.child(name, Habit(stuck=True), shutdown=None) for name in "ab"]
@@ -208,8 +278,11 @@ async def test_waiting_for_an_inner_supervisor_raises_what_it_ended_with(rig: Ri
         ("permanent", "crash", True),
         ("transient", "end", False),
         ("transient", "shutdown", False),
+        ("transient", "info", False),
         ("transient", "crash", True),
+        ("transient", "cancel", True),
         ("temporary", "end", False),
+        ("temporary", "info", False),
         ("temporary", "crash", True),
     ],
 )
