@@ -15,7 +15,6 @@ from .admission import Admission
 from .catalogue import Catalogue
 from .commons import Commons
 from .decisions import Decision
-from .errors import BadCombination
 from .life import Life
 from .lives import Lives
 from .pool_info import PoolInfo, PoolListener
@@ -122,15 +121,8 @@ class LivePool:
         A lower limit ends nothing: nobody is let in until enough have ended. A higher one lets
         in at once. Attempts to restart that are scheduled stay as they are. A new `rate` and
         `storm` count from now on, a changed one goes on with what was counted. All of it holds
-        until the pool is stopped. Raises BadCombination for a pool of another name.
+        until the pool is stopped.
         """
-        if spec.name != self.spec.name:
-            raise BadCombination(
-                f"the pool {self.spec.name!r}",
-                f"Pool({spec.name!r}, …)",
-                "is the policy of another pool, and tasks know their pool by its name",
-                f"Pool({self.spec.name!r}, …)",
-            )
         self.spec = spec
         if not self._stopping:
             self._admission.changed()

@@ -1,4 +1,4 @@
-"""The running pool of a runtime, for tests that look into it."""
+"""What tests ask of a pool that runs, and of the memory."""
 
 from __future__ import annotations
 
@@ -6,26 +6,23 @@ import asyncio
 import gc
 from typing import TypeVar
 
-from everstep import Runtime
-from everstep.supervisor.pool import RunningPool
+from everstep import RunningPool, Runtime
 
 T = TypeVar("T")
 
 
 def pool_of(runtime: Runtime) -> RunningPool:
-    """The pool that runs its tasks."""
-    session = runtime._session  # pyright: ignore[reportPrivateUsage]  # nothing public leads there
-    assert session is not None
-    return session.pool
+    """The only pool of a runtime whose tree is just that."""
+    return runtime.tree.pool("tasks")
 
 
 async def until_empty(pool: RunningPool) -> None:
     """Return when all slots are free, also by lane; a life ends some turns after its task."""
     for _ in range(1000):
-        if not pool.running:
+        if not pool.info().running:
             break
         await asyncio.sleep(0)
-    assert (pool.info().running, dict(pool.info().lanes)) == (0, {})
+    assert (pool.info().running, pool.info().lanes) == (0, {})
 
 
 def existing(kind: type[T]) -> list[T]:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import pickle
-from dataclasses import replace
 from typing import Any
 
-import pytest
-
-from everstep import BadCombination, Pool, Restart, Runtime, Status
+from everstep import Restart, Runtime, Status
 from tests.runtime.kit import Gate, Place, Unsteady, Waiting, until
 from tests.runtime.pools import pool_of
 
@@ -18,9 +14,8 @@ async def start(runtime: Runtime, *names: str, lane: str | None = None) -> None:
         await runtime.start(Waiting(name=name), id=name, lane=lane)
 
 
-def reconfigure(runtime: Runtime, **changes: Any) -> None:
-    pool = pool_of(runtime)
-    pool.reconfigure(replace(pool.spec, **changes))
+async def reconfigure(runtime: Runtime, **changes: Any) -> None:
+    await pool_of(runtime).reconfigure(**changes)
 
 
 async def running(runtime: Runtime) -> list[str]:
@@ -34,14 +29,14 @@ async def test_a_lower_limit_ends_nothing_and_a_higher_one_lets_in_at_once(
         await start(runtime, *"abcde")
         await gate.until("c")
 
-        reconfigure(runtime, max_running=1)
+        await reconfigure(runtime, max_running=1)
         gate.open("a", "b")
         await runtime.task("a").result()
         await runtime.task("b").result()
         assert await running(runtime) == ["c"]
-        assert (pool_of(runtime).running, pool_of(runtime).info().max_running) == (1, 1)
+        assert (pool_of(runtime).info().running, pool_of(runtime).info().max_running) == (1, 1)
 
-        reconfigure(runtime, max_running=3)
+        await reconfigure(runtime, max_running=3)
         await gate.until("d")
         await gate.until("e")
         gate.open(*"cde")
@@ -51,14 +46,14 @@ async def test_the_limit_of_lanes_can_be_set_raised_and_dropped(place: Place, ga
     async with place.runtime() as runtime:
         await start(runtime, "a", lane="x")
         await gate.until("a")
-        reconfigure(runtime, max_running_per_lane=1)
+        await reconfigure(runtime, max_running_per_lane=1)
         await start(runtime, *"bcd", lane="x")
         assert await running(runtime) == ["a"]
 
-        reconfigure(runtime, max_running_per_lane=2)
+        await reconfigure(runtime, max_running_per_lane=2)
         await gate.until("b")
         assert await running(runtime) == ["a", "b"]
-        reconfigure(runtime, max_running_per_lane=None)
+        await reconfigure(runtime, max_running_per_lane=None)
         await gate.until("d")
         gate.open(*"abcd")
 
@@ -69,10 +64,10 @@ async def test_a_rate_can_be_raised_and_dropped(place: Place, gate: Gate) -> Non
         await gate.until("a")
         assert await running(runtime) == ["a"]
 
-        reconfigure(runtime, rate=(3, 10))
+        await reconfigure(runtime, rate=(3, 10))
         await gate.until("c")
         assert pool_of(runtime).info().starts == 3
-        reconfigure(runtime, rate=None)
+        await reconfigure(runtime, rate=None)
         await gate.until("e")
         assert pool_of(runtime).info().starts == 0
         gate.open(*"abcde")
@@ -80,24 +75,14 @@ async def test_a_rate_can_be_raised_and_dropped(place: Place, gate: Gate) -> Non
 
 async def test_the_next_crash_is_judged_by_the_new_policy(place: Place) -> None:
     async with place.runtime(pool={"restart": Restart(0)}) as runtime:
-        reconfigure(runtime, restart=Restart(2), storm=(1, 60))
+        await reconfigure(runtime, restart=Restart(2), storm=(1, 60))
         Unsteady.errors = [ValueError("no"), ValueError("no")]
         task = await runtime.start(Unsteady())
 
         assert (await until(task, lambda info: info.crashes == 2)).status is Status.QUEUED
         assert pool_of(runtime).info().storm is not None
-        reconfigure(runtime, storm=None)
+        await reconfigure(runtime, storm=None)
         assert await task.result() == "at last"
-
-
-async def test_a_policy_of_another_pool_is_refused(place: Place) -> None:
-    async with place.runtime() as runtime:
-        before = pool_of(runtime).spec
-        with pytest.raises(BadCombination, match="policy of another pool") as refused:
-            pool_of(runtime).reconfigure(Pool("other"))
-
-        assert pool_of(runtime).spec is before
-        assert str(pickle.loads(pickle.dumps(refused.value))) == str(refused.value)
 
 
 async def test_what_a_pool_shows_is_a_picture_of_one_moment(place: Place, gate: Gate) -> None:

@@ -14,10 +14,9 @@ from everstep import (
     NotFound,
     Pool,
     Restart,
-    Status,
     Supervisor,
 )
-from tests.runtime.kit import Gate, Place, Plain, Unsteady, Waiting, heard, until
+from tests.runtime.kit import Gate, Place, Plain, Unsteady, Waiting, heard
 
 
 async def test_a_pool_is_seen_in_its_tree_with_what_it_runs(place: Place, gate: Gate) -> None:
@@ -38,35 +37,6 @@ async def test_a_pool_is_seen_in_its_tree_with_what_it_runs(place: Place, gate: 
     assert json.loads(json.dumps(asdict(seen), default=str))
     assert "agents" in drawn
     assert "running 1" in drawn
-
-
-async def test_a_higher_limit_lets_in_at_once_and_a_lower_one_ends_nothing(
-    place: Place, gate: Gate
-) -> None:
-    async with place.runtime(tree=Pool("agents", max_running=1)) as runtime:
-        pool = runtime.tree.pool("agents")
-        for name in "abc":
-            await runtime.start(Waiting(name=name), id=name)
-        await gate.until("a")
-        await pool.reconfigure(max_running=2)
-        await gate.until("b")
-        await pool.reconfigure(max_running=1)
-
-        assert pool.info().running == 2
-        assert (await runtime.task("c").status()).status is Status.QUEUED
-        gate.open("a", "b", "c")
-        assert await runtime.task("c").result() == "c"
-
-
-async def test_a_new_policy_of_restarts_holds_for_the_next_crash(place: Place) -> None:
-    Unsteady.errors = [ValueError("one")]
-
-    async with place.runtime(tree=Pool("agents", restart=Restart(3))) as runtime:
-        await runtime.tree.pool("agents").reconfigure(restart=Restart(0))
-        task = await runtime.start(Unsteady())
-        info = await until(task, lambda info: info.status is Status.FAILED)
-
-    assert info.crashes == 1
 
 
 async def test_a_policy_outlasts_a_restart_of_its_pool(place: Place) -> None:
