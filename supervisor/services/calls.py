@@ -122,8 +122,7 @@ def _terminate(machine: Core, child: str | Ref, token: int) -> None:
             stops = deque([entry.id])
             machine.begin(Job(Purpose.TERMINATE_CALL, stops=stops, entry=entry, token=token))
             return
-        if entry.status == "restarting":
-            machine.cancel_restart(entry)
+        machine.cancel_restart(entry)
     machine.do(Reply(token, None))
 
 

@@ -213,7 +213,7 @@ class Jobs:
         self.do(Escalate(ended))
 
     def cancel_restart(self, entry: Entry) -> None:
-        """A child that was about to be restarted stays down."""
+        """A child that does not run stays down, though it was about to be restarted."""
         self._forget_restart(entry)
         entry.status = "undefined"
         self._drop_unless_kept(entry)

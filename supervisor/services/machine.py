@@ -187,11 +187,12 @@ class Core(Jobs, ABC):
     def _restart(self, entry: Entry, delay: float) -> None:
         """Restart its group, in place of any restart that another child of the group waits for."""
         group = group_of(self.strategy, self.entries, entry.id)
+        stops: deque[str] = deque()
         for other in map(self.entries.__getitem__, group):
-            if other is not entry and other.status == "restarting":
-                self._forget_restart(other)
-                other.status = "undefined"
-        stops = deque(one for one in reversed(group) if self.entries[one].runs)
+            if other.runs:
+                stops.appendleft(other.id)
+            elif other is not entry:
+                self.cancel_restart(other)
         self.begin(Job(Purpose.RESTART, stops, deque(group), entry=entry, delay=delay))
 
     def _give_up(self, entry: Entry, ended: Exit, limit: str) -> None:

@@ -219,6 +219,24 @@ async def test_new_children_of_a_reconfiguration_are_known_and_not_started(rig: 
         assert states(running) == {"a": "up", "b": "undefined"}
 
 
+@pytest.mark.parametrize("how", ["terminate", "group"])
+@timeless
+async def test_a_temporary_child_that_was_never_started_is_forgotten_like_one_that_has_ended(
+    rig: Rig, how: str
+) -> None:
+    tree = Supervisor("root", strategy="one_for_all", children=rig.children("a"))
+    async with rig.run(tree) as running:
+        await running.reconfigure(children=[rig.child("t", restart="temporary")])
+        assert states(running) == {"t": "undefined", "a": "up"}
+
+        if how == "terminate":
+            await running.terminate_child("t")
+        else:
+            await rig.crash("a")
+
+        assert states(running) == {"a": "up"}
+
+
 @timeless
 async def test_a_reconfiguration_keeps_what_runs_under_its_new_settings(rig: Rig) -> None:
     async with rig.run(Supervisor("root", children=rig.children("ab"))) as running:
