@@ -14,6 +14,8 @@ from everstep.supervisor.services.spec import AutoShutdown, RestartType, Strateg
 
 from .kit import Beginning
 
+NEVER = float("inf")
+
 
 @dataclass
 class ModelSpec:
@@ -23,6 +25,8 @@ class ModelSpec:
     restart: Restart
     auto_shutdown: AutoShutdown
     children: list[ChildModelSpec]
+    dynamic: bool = False
+    max_children: int | None = None
 
 
 @dataclass
@@ -33,6 +37,9 @@ class ChildModelSpec:
     restart: RestartType
     significant: bool
     stuck: bool = False
+    cleanup: float = 0.0
+    shutdown: float | None = None
+    """Seconds; 0 is brutal."""
     tree: ModelSpec | None = None
 
 
@@ -48,6 +55,21 @@ class ModelWorld:
     )
     """What the next starts of a child are like."""
 
+    def stop(self, leaves: list[ChildModelSpec], until: float) -> None:
+        """Stop children side by side; at `until` those that are left are cut off."""
+        began = self.now
+        took: list[tuple[float, str]] = []
+        for leaf in leaves:
+            if leaf.shutdown == 0:
+                continue
+            self.log.append(f"-{leaf.name}")
+            needs = NEVER if leaf.stuck else leaf.cleanup
+            limit = min(NEVER if leaf.shutdown is None else leaf.shutdown, until - began)
+            took.append((min(needs, limit), f".{leaf.name}" if 0 < needs <= limit else ""))
+        took.sort(key=lambda one: one[0])
+        self.log += [said for _, said in took if said]
+        self.now = began + max([seconds for seconds, _ in took], default=0.0)
+
 
 @dataclass
 class ModelChild:
@@ -55,6 +77,7 @@ class ModelChild:
     state: str = "undefined"
     held: bool = False
     failures: int = 0
+    since: float = 0.0
     due: tuple[float, int] | None = None
     """When its backoff is over, and how many were armed before."""
     number: int = 0
@@ -71,10 +94,16 @@ class Model:
     """One life of a supervisor."""
 
     def __init__(self, spec: ModelSpec, world: ModelWorld, above: Model | None = None) -> None:
-        self.spec = spec
+        self.strategy = spec.strategy
+        self.restart = spec.restart
+        self.auto_shutdown = spec.auto_shutdown
+        self.dynamic = spec.dynamic
+        self.max_children = spec.max_children if spec.dynamic else None
         self.world = world
         self.above = above
         self.children = [ModelChild(child) for child in spec.children]
+        self.known: set[str] = set()
+        """Of a dynamic one: whom it ever had."""
         self.restarts: list[float] = []
         self.ended = ""
         self.queue: deque[tuple[str, ModelChild, int]] = deque()
@@ -92,46 +121,51 @@ class Model:
             if child.model is not None:
                 yield from child.model.below()
 
-    def up(self, child: ModelChild) -> bool:
-        """Start it; whether that went well."""
+    def up(self, child: ModelChild) -> str:
+        """Start it: `up`, `failed`, or `undefined` where it asked to be left out."""
         child.number += 1
         child.due = None
+        how: Beginning = "ok"
         if child.spec.tree is not None:
             child.model = Model(child.spec.tree, self.world, self)
             if not child.model.boot():
                 child.model = None
-                return False
+                return "failed"
         elif self.world.spoiled[child.name]:
-            hangs = self.world.spoiled[child.name].pop(0) == "hang"
-            self.world.now += 1.0 if hangs else 0.0  # until its start is timed out
-            self.world.log.append(f"!{child.name}")
-            return False
+            how = self.world.spoiled[child.name].pop(0)
+            self.world.now += 1.0 if how == "hang" else 0.0  # until its start is timed out
+            if how != "hang" or child.spec.shutdown != 0:  # else it is cut off, and says nothing
+                self.world.log.append(f"!{child.name}")
         else:
             self.world.log.append(f"+{child.name}")
+        if how != "ok":
+            return "undefined" if how == "ignore" else "failed"
         child.state = "up"
-        return True
+        child.since = self.world.now
+        return "up"
 
-    def down(self, child: ModelChild) -> None:
-        """Stop it; a stuck one takes all of its second."""
+    def down(self, child: ModelChild, until: float = NEVER) -> None:
+        """Stop it in its time, at the latest until the supervisor itself is cut off."""
         if child.model is not None:
-            child.model.end("stopped")
+            budget = NEVER if child.spec.shutdown is None else child.spec.shutdown
+            child.model.end("stopped", until=min(until, self.world.now + budget))
             child.model = None
         elif child.state == "up":
-            self.world.log.append(f"-{child.name}")
-            self.world.now += 1.0 if child.spec.stuck else 0.0
+            self.world.stop([child.spec], until)
         child.state = "undefined"
 
-    def forget_temporary(self) -> None:
+    def forget(self) -> None:
+        """Drop those that are down for good: temporary ones, and all of a dynamic supervisor."""
         self.children = [
             child
             for child in self.children
-            if child.spec.restart != "temporary" or child.state != "undefined"
+            if child.state != "undefined" or not (self.dynamic or child.spec.restart == "temporary")
         ]
 
     def group(self, child: ModelChild) -> list[ModelChild]:
-        if self.spec.strategy == "one_for_one":
+        if self.strategy == "one_for_one":
             return [child]
-        if self.spec.strategy == "one_for_all":
+        if self.strategy == "one_for_all":
             return list(self.children)
         return self.children[self.children.index(child) :]
 
@@ -139,9 +173,10 @@ class Model:
 
     def boot(self) -> bool:
         for child in self.children:
-            if not self.up(child):
+            if self.up(child) == "failed":
                 self.end("failed to start")
                 return False
+        self.forget()
         return True
 
     def exit(self, names: list[str], how: str) -> None:
@@ -179,20 +214,22 @@ class Model:
         restart = child.spec.restart
         child.state = "undefined"
         if restart == "permanent" or (restart == "transient" and how == "crash"):
+            stable = self.world.now - child.since >= self.restart.reset_after
+            child.failures = 0 if stable else child.failures
             self.failed(child)
             return
         child.failures = 0
-        self.forget_temporary()
+        self.forget()
         others = any(
             other.spec.significant and other.state != "undefined" for other in self.children
         )
-        mode = self.spec.auto_shutdown
+        mode = self.auto_shutdown
         if child.spec.significant and (mode == "any" or (mode == "all" and not others)):
             self.end("auto_shutdown", tells="shutdown")
 
     def failed(self, child: ModelChild) -> None:
         """Count, then restart it now, or when its backoff is over."""
-        limit, now = self.spec.restart, self.world.now
+        limit, now = self.restart, self.world.now
         self.restarts = [at for at in self.restarts if now - at <= limit.within]
         self.restarts.append(now)
         child.failures += 1
@@ -222,22 +259,31 @@ class Model:
             if one is not child and one.state != "undefined":
                 self.down(one)
                 one.due = None
-        self.forget_temporary()
+        self.forget()
 
     def start_group(self, child: ModelChild) -> ModelChild | None:
         """Start it and those with it; the one that did not start."""
         for one in self.group(child):
             if one.held or one.state == "up":
                 continue
-            if not self.up(one):
+            one.state = "undefined"
+            if self.up(one) == "failed":
                 one.state = "restarting"
                 return one
+        self.forget()
         return None
 
-    def end(self, why: str, *, tells: str = "") -> None:
-        """Stop all; `tells` is how the supervisor above takes it, unless it has ordered it."""
-        for child in reversed(self.children):
-            self.down(child)
+    def end(self, why: str, *, tells: str = "", until: float = NEVER) -> None:
+        """Stop all; `tells` is how the supervisor above takes it, unless it has ordered it.
+
+        At `until` it is cut off, with all that is left below.
+        """
+        last_first = self.children[::-1]
+        if self.dynamic and self.world.now < until:
+            self.world.stop([one.spec for one in last_first if one.state == "up"], until)
+        for child in [] if self.dynamic else last_first:
+            if self.world.now < until:
+                self.down(child, until)
         self.ended = why
         if tells and self.above is not None:
             me = next(child for child in self.above.children if child.model is self)
@@ -246,26 +292,30 @@ class Model:
     # --- what calls answer ------------------------------------------------------------------
 
     def start_child(self, spec: ChildModelSpec) -> str:
-        if spec.significant and self.spec.auto_shutdown == "never":
+        if spec.significant and self.auto_shutdown == "never":
             return "BadCombination"
+        if self.max_children is not None and len(self.children) >= self.max_children:
+            return "MaxChildren"
         present = self.find(spec.name)
         if present is not None:
             return "AlreadyStarted" if present.state == "up" else "AlreadyPresent"
         child = ModelChild(spec)
         self.children.append(child)
-        if self.up(child):
-            return "up"
-        self.children.remove(child)
-        return "FailedToStartChild"
+        self.known.add(spec.name)
+        how = self.up(child)
+        if how == "failed":
+            self.children.remove(child)
+        self.forget()
+        return "FailedToStartChild" if how == "failed" else how
 
     def terminate_child(self, name: str) -> str:
         child = self.find(name)
         if child is None:
-            return "NotFound"
+            return "ok" if self.dynamic and name in self.known else "NotFound"
         child.held = True
         child.due = None
         self.down(child)
-        self.forget_temporary()
+        self.forget()
         return "ok"
 
     def restart_child(self, name: str) -> str:
@@ -275,7 +325,9 @@ class Model:
         if child.state != "undefined":
             return "Restarting" if child.state == "restarting" else "Running"
         child.held = False
-        return "up" if self.up(child) else "FailedToStartChild"
+        how = self.up(child)
+        self.forget()
+        return "FailedToStartChild" if how == "failed" else how
 
     def delete_child(self, name: str) -> str:
         child = self.find(name)
@@ -285,6 +337,11 @@ class Model:
             return "Restarting" if child.state == "restarting" else "Running"
         self.children.remove(child)
         return "ok"
+
+    def reconfigure(self, listed: list[ChildModelSpec]) -> None:
+        """Put the listed children first, in that order; new ones are known and not started."""
+        first = [self.find(spec.name) or ModelChild(spec) for spec in listed]
+        self.children = first + [child for child in self.children if child not in first]
 
 
 def settle(root: Model) -> None:
