@@ -19,9 +19,12 @@ from everstep.testing import Life, boundary, note, noted
 from tests.survival.host import living
 
 __all__ = [
+    "THREE",
+    "Counted",
     "attempt_fails",
     "cancelled_by_an_operator",
     "cancelled_by_its_caller",
+    "counted",
     "crash_of_run",
     "dies",
     "does_not_load",
@@ -31,12 +34,13 @@ __all__ = [
     "no_heartbeat",
     "resumed",
     "run_ends_first",
+    "running",
     "stopped_in_order",
     "times_out",
     "unknown_class",
 ]
 
-_THREE = Retry(3, backoff=none())
+THREE = Retry(3, backoff=none())
 
 
 async def counted(task: Task[Any]) -> dict[str, Any]:
@@ -74,39 +78,39 @@ class Counted(Actor, name="survival.Counted"):
             except StepFailed:
                 note("caught", which=name)
 
-    @step(retry=_THREE)
+    @step(retry=THREE)
     async def fails_twice(self) -> None:
         note("executed")
         if self.ctx.attempt < 3:
             raise ValueError("twice")
 
-    @step(retry=_THREE, timeout=10)
+    @step(retry=THREE, timeout=10)
     async def slow_once(self) -> None:
         if self.ctx.attempt == 1:
             await asyncio.get_running_loop().create_future()
 
-    @step(retry=_THREE, heartbeat=10)
+    @step(retry=THREE, heartbeat=10)
     async def silent_once(self) -> None:
         if self.ctx.attempt == 1:
             await asyncio.get_running_loop().create_future()
 
-    @step(retry=_THREE)
+    @step(retry=THREE)
     async def hopeless(self) -> object:
         note("executed")
         return object()
 
-    @step(retry=_THREE)
+    @step(retry=THREE)
     async def always_fails(self) -> None:
         note("executed")
         raise ValueError("always")
 
-    @step(retry=_THREE)
+    @step(retry=THREE)
     async def works(self) -> None:
         note("executed")
         boundary("working")
         await asyncio.sleep(0)
 
-    @step(retry=_THREE)
+    @step(retry=THREE)
     async def endless(self) -> None:
         note("executed")
         await asyncio.get_running_loop().create_future()
@@ -194,22 +198,22 @@ async def stopped_in_order(life: Life) -> dict[str, Any]:
     """A step is cut by the stop of a runtime, and the task is looked at by the next one."""
     actor = Counted(calls=["works", "endless"])
     async with living(life) as runtime:
-        await _running(await runtime.start(actor, id="task"), "endless")
+        await running(await runtime.start(actor, id="task"), "endless")
     async with living(life) as runtime:
         task = runtime.task("task")
-        await _running(task, "endless")
+        await running(task, "endless")
         return await counted(task)
 
 
 async def cancelled_by_an_operator(life: Life) -> dict[str, Any]:
     async with living(life) as runtime:
         task = await runtime.start(Counted(calls=["works", "endless"]), id="task")
-        await _running(task, "endless")
+        await running(task, "endless")
         await task.cancel(by="me")
         return await counted(task)
 
 
-async def _running(task: Task[Any], name: str) -> None:
+async def running(task: Task[Any], name: str) -> None:
     """Return when an attempt of the step has begun, after what is in the log so far."""
     claimed = 0
     async for event in task.events(follow=True):
@@ -263,21 +267,25 @@ async def unknown_class(life: Life) -> dict[str, Any]:
         return await counted(runtime.task("task"))
 
 
-async def gets_on_after_crashes(life: Life, running: float) -> dict[str, Any]:
-    """Crash once, run for so many seconds, reach a checkpoint."""
+async def gets_on_after_crashes(
+    life: Life, first: float, then: float, checkpoint: bool
+) -> dict[str, Any]:
+    """Crash once after so many seconds, run for so many more, reach a checkpoint or none."""
 
     class GetsOn(Counted):
         async def run(self) -> None:
             if not noted("crash"):
+                await life.clock.sleep(first)
                 note("crash")
                 raise RuntimeError("once")
-            await life.clock.sleep(running)
-            await self.works()
+            await life.clock.sleep(then)
+            if checkpoint:
+                await self.works()
             await self.endless()
 
     async with living(life, restart=Restart(3, reset_after=100)) as runtime:
         task = await runtime.start(GetsOn(), id="task")
-        await _running(task, "endless")
+        await running(task, "endless")
         return await counted(task)
 
 
@@ -295,7 +303,7 @@ async def lives_long_after_deaths(life: Life, seconds: float) -> dict[str, Any]:
         task = await runtime.start(LivesLong(), id="task")
         if life.number == 1:
             await task.result()
-        await _running(task, "endless")
+        await running(task, "endless")
         await life.clock.sleep(seconds)
         return await counted(task)
 

@@ -5,13 +5,14 @@ Each test is a row of the table: attempts of the step, crashes of the task, deat
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from everstep.testing import History, simulate
 from everstep.testing.zygote import Scenario
-from tests.survival import counted
+from tests.survival import counted, uncharged
 
 
 def dying(scenario: Scenario, name: str, *args: Any) -> History:
@@ -53,7 +54,7 @@ def test_an_error_that_is_never_retried_uses_up_the_step_and_goes_into_run() -> 
     assert history.executions() == {"hopeless": 1, "works": 1}
     assert history.facts("caught", which="hopeless")
     assert history.result["status"] == "succeeded"
-    assert history.result["crashes"] == 0
+    assert counters(history.result, "hopeless") == (1, 0, 0)
 
 
 def test_an_error_that_is_never_retried_and_leaves_run_gives_the_task_up_at_once() -> None:
@@ -120,7 +121,24 @@ def test_state_that_does_not_load_pauses_the_task_at_once() -> None:
 
     assert (history.result["status"], history.result["reason"]) == ("paused", "state_unreadable")
     assert history.executions() == {"works": 1}
-    assert history.result["crashes"] == 0
+    assert (history.result["crashes"], history.result["deaths"]) == (0, 1), "the death alone"
+
+
+def test_other_arguments_than_those_of_a_finished_step_pause_the_task_at_once() -> None:
+    history = simulate(uncharged.mismatched)
+
+    assert (history.result["status"], history.result["reason"]) == ("paused", "replay_mismatch")
+    assert counters(history.result, "fetch") == (1, 0, 0)
+    assert counters(history.result, "endless") == (0, 0, 0)
+    assert history.executions() == {"fetch": 1, "endless": 1}
+
+
+@pytest.mark.real
+async def test_a_lost_lease_is_charged_to_nobody(tmp_path: Path) -> None:
+    left = await uncharged.lost_lease(tmp_path / "tasks.db")
+
+    assert left["status"] == "running", "it belongs to whoever has taken the store"
+    assert counters(left, "endless") == (0, 0, 0)
 
 
 def test_a_task_whose_class_is_unknown_here_is_not_claimed() -> None:
@@ -128,14 +146,25 @@ def test_a_task_whose_class_is_unknown_here_is_not_claimed() -> None:
 
     assert history.result["status"] == "queued"
     assert history.executions() == {"works": 1}
-    assert history.result["crashes"] == 0
+    assert (history.result["crashes"], history.result["deaths"]) == (0, 1), "the death alone"
 
 
-@pytest.mark.parametrize(("running", "crashes"), [(99.0, 1), (101.0, 0)])
-def test_a_checkpoint_after_reset_after_of_running_clears_the_crashes(
-    running: float, crashes: int
+@pytest.mark.parametrize(
+    ("first", "then", "checkpoint", "crashes"),
+    [
+        (0.0, 99.0, True, 1),
+        (0.0, 101.0, True, 0),
+        (0.0, 101.0, False, 1),
+        (90.0, 20.0, True, 1),
+    ],
+    ids=["too early", "late enough", "no checkpoint", "not since the crash"],
+)
+def test_a_checkpoint_after_reset_after_of_running_since_the_crash_clears_the_crashes(
+    first: float, then: float, checkpoint: bool, crashes: int
 ) -> None:
-    assert simulate(counted.gets_on_after_crashes, running).result["crashes"] == crashes
+    history = simulate(counted.gets_on_after_crashes, first, then, checkpoint)
+
+    assert history.result["crashes"] == crashes
 
 
 @pytest.mark.parametrize(("seconds", "deaths"), [(99.0, 1), (101.0, 0)])
@@ -156,3 +185,14 @@ def test_resume_gives_fresh_budgets_and_keeps_remembered_failures() -> None:
     assert (after["crashes"], after["deaths"]) == (0, 0)
     assert after["attempts"]["always_fails"] == 3
     assert history.executions() == {"always_fails": 3, "works": 1}
+
+
+def test_resume_gives_a_step_without_an_outcome_all_its_attempts() -> None:
+    history = simulate(uncharged.resumed_midway)
+
+    before, after = history.result["before"], history.result["after"]
+    assert counters(before, "midway") == (1, 1, 0)
+    assert [entry.facts["attempt"] for entry in history.facts("midway")] == [1, 2, 1]
+    assert counters(after, "midway") == (1, 0, 0), "the one that ended it"
+    assert counters(after, "always_fails") == (3, 0, 0)
+    assert history.executions()["always_fails"] == 3
