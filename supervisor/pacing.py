@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 
 from ..storage.clock import Clock
@@ -12,8 +11,6 @@ from .pool_spec import Pool
 from .throttle import Throttle, pace
 
 __all__ = ["Pacing"]
-
-_LOG = logging.getLogger("everstep")
 
 
 class Pacing:
@@ -62,20 +59,15 @@ class Pacing:
         if self._throttle.stormy and spec.storm is not None:
             self._began(spec, spec.storm)
         else:
-            _LOG.info("the storm in the pool %s is over", spec.name)
             self._on_event("storm_ended", "the crashes are within the limit again", True)
         self._on_pass()
 
     def _began(self, spec: Pool, storm: tuple[int, float]) -> None:
         reason = (
-            f"more than {storm[0]} crashes within {storm[1]:g} s; until there are fewer, "
-            f"one task is let in every {pace(storm):g} s"
+            f"more than {storm[0]} crashes within {storm[1]:g} s; until there are fewer, one task "
+            f"is let in every {pace(storm):g} s, and none is ended; look what its tasks have in "
+            f"common: await runtime.tasks(pool={spec.name!r}) shows their errors"
         )
-        _LOG.error(
-            "storm in the pool %s: %s; look for what its tasks have in common: "
-            "await runtime.tasks(pool=%r) shows their errors; none is ended by the storm",
-            spec.name, reason, spec.name,
-        )  # fmt: skip
         self._on_event("storm_began", reason, False)
 
     def arm(self, *, waiting: bool) -> None:

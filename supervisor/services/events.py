@@ -119,7 +119,7 @@ class Hub:
 
 
 def _grave(event: SupervisionEvent) -> bool:
-    return event.kind in ("limit_reached", "child_late")
+    return event.kind in ("limit_reached", "child_late", "storm_began")
 
 
 def _within(path: str, above: str) -> bool:
