@@ -179,11 +179,11 @@ class Comparison:
             case "reconfigure":
                 await self.reconfigure(handle, model, *arg)
             case _:
-                up = [child.name for child in model.children if can_end(child)]
-                places: list[int] = arg[0]
-                names = [up[at] for at in places if at < len(up)]
-                self.spoil(names[0] if names else "nobody", arg[1])
-                self.exit(model, what, names)
+                up = [child for child in model.children if can_end(child)]
+                wanted: list[tuple[int, str]] = arg[0]
+                ends = [(up[at], how) for at, how in wanted if at < len(up)]
+                self.spoil(ends[0][0].name if ends else "nobody", arg[1])
+                self.end(model, ends)
 
     def handle_of(self, running: RunningSupervisor, model: Model) -> RunningSupervisor:
         if model.above is None:
@@ -191,10 +191,11 @@ class Comparison:
         name = next(child.name for child in model.above.children if child.model is model)
         return self.handle_of(running, model.above).supervisor(name)
 
-    def exit(self, model: Model, how: str, names: list[str]) -> None:
-        model.exit(names, how)
-        for name in names:
-            self.rig.orders[name].set_result(how)
+    def end(self, model: Model, ends: list[tuple[ModelChild, str]]) -> None:
+        """These children end in one turn of the loop, in this order."""
+        for child, how in ends:
+            model.child_ended(child, how)
+            self.rig.orders[child.name].set_result(how)
 
     def spoil(self, name: str, starts: list[Any]) -> None:
         if name in self.rig.habits:

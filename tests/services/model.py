@@ -179,11 +179,6 @@ class Model:
         self.forget()
         return True
 
-    def exit(self, names: list[str], how: str) -> None:
-        """These children end in one tick, in this order."""
-        for child in filter(None, map(self.find, names)):
-            self.child_ended(child, how)
-
     def child_ended(self, child: ModelChild, how: str) -> None:
         child.state = "dead"
         child.model = None

@@ -40,6 +40,14 @@ slow = st.builds(
     shutdown=st.sampled_from([1.0, 1.0, 1.0, 0.0]),
 )
 
+passing = st.builds(
+    ChildModelSpec,
+    name=st.sampled_from(LEAVES),
+    restart=st.sampled_from(["transient", "transient", "temporary"]),
+    significant=st.sampled_from([True, True, False]),
+    shutdown=st.just(1.0),
+)
+
 
 def limits(*backoffs: Any) -> st.SearchStrategy[Restart]:
     return st.builds(
@@ -53,15 +61,19 @@ def limits(*backoffs: Any) -> st.SearchStrategy[Restart]:
 
 
 def supervisors(
-    children: st.SearchStrategy[ChildModelSpec], restart: st.SearchStrategy[Restart]
+    children: st.SearchStrategy[ChildModelSpec],
+    restart: st.SearchStrategy[Restart],
+    *,
+    dynamic: tuple[bool, ...] = (False, False, False, True),
+    modes: tuple[str, ...] = ("never", "any", "all"),
 ) -> st.SearchStrategy[ModelSpec]:
     return st.builds(
         ModelSpec,
         strategy=STRATEGIES,
         restart=restart,
-        auto_shutdown=MODES,
+        auto_shutdown=st.sampled_from(modes),
         children=st.lists(children, max_size=5),
-        dynamic=st.sampled_from([False, False, False, True]),
+        dynamic=st.sampled_from(dynamic),
         max_children=st.sampled_from([None, None, 2]),
     )
 
@@ -93,11 +105,14 @@ def orders(
     """
     places = st.integers(0, 4)
     several = st.lists(places, min_size=1, max_size=3, unique=True)
+    ends = st.lists(
+        st.tuples(places, st.sampled_from(["crash", "crash", "end", "shutdown"])),
+        min_size=1,
+        max_size=3,
+        unique_by=lambda one: one[0],
+    )
     one = st.one_of(
-        st.tuples(
-            st.sampled_from(["crash", "crash", "end", "shutdown"]),
-            st.tuples(several, st.lists(st.sampled_from(bad), max_size=2)),
-        ),
+        st.tuples(st.just("ends"), st.tuples(ends, st.lists(st.sampled_from(bad), max_size=2))),
         st.tuples(st.just("terminate"), places),
         st.tuples(st.just("restart"), places),
         st.tuples(st.just("delete"), places),
@@ -116,13 +131,34 @@ def orders(
 
 ANY = limits(None, None, growing)
 AT_ONCE = limits(None)
+BACKING_OFF = limits(growing)
 BUDGETS: list[float | None] = [None, 1.55, 0.45, 0]
-thorough = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+thorough = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @given(spec=supervisors(slow, ANY), todo=orders(slow, ANY, ["fail", "hang", "ignore"]))
 @thorough
 def test_a_supervisor_does_what_the_model_does(spec: ModelSpec, todo: list[Any]) -> None:
+    play(spec, todo)
+
+
+@given(
+    spec=supervisors(slow, ANY, dynamic=(True,)),
+    todo=orders(slow, ANY, ["fail", "hang", "ignore"]),
+)
+@thorough
+def test_a_dynamic_supervisor_does_what_the_model_does(spec: ModelSpec, todo: list[Any]) -> None:
+    play(spec, todo)
+
+
+@given(
+    spec=supervisors(passing, BACKING_OFF, dynamic=(False,), modes=("any", "all")),
+    todo=orders(passing, BACKING_OFF, ["fail", "ignore"]),
+)
+@thorough
+def test_a_supervisor_of_significant_children_does_what_the_model_does(
+    spec: ModelSpec, todo: list[Any]
+) -> None:
     play(spec, todo)
 
 
