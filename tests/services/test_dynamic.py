@@ -1,6 +1,8 @@
 """Supervisors whose children come and go by calls, known by reference."""
 
 import asyncio
+import logging
+from cProfile import Profile
 from typing import Any
 
 import pytest
@@ -283,24 +285,38 @@ async def test_supervisors_can_be_children_but_take_no_extra_arguments(rig: Rig)
             await running.start_child(Supervisor("inner"))
 
 
-@timeless
-async def test_two_thousand_children_start_crash_once_and_stop(rig: Rig) -> None:
-    go = asyncio.Event()
-    lives = 0
+async def live_twice(rig: Rig, children: int) -> int:
+    """Start so many, let each crash once, stop them; how many functions were called for it."""
+    lives, crash, counted = 0, asyncio.Event(), Profile()
 
     async def child() -> None:
         nonlocal lives
         lives += 1
-        if lives <= 2_000:
-            await go.wait()
+        if lives <= children:
+            await crash.wait()
             raise ZeroDivisionError
         await asyncio.Event().wait()
 
-    tree = DynamicSupervisor("root", restart=Restart(10_000))
-    async with rig.run(tree) as running:
-        for _ in range(2_000):
-            await running.start_child(Child(child))
-        go.set()
-        await rig.settle()
+    with counted:
+        async with rig.run(DynamicSupervisor("root", restart=Restart(children))) as running:
+            for _ in range(children):
+                await running.start_child(Child(child))
+            assert (lives, running.count().active) == (children, children)
+            crash.set()
+            await rig.settle()
+            assert (lives, running.count().active) == (2 * children, children)
+    return sum(entry.callcount for entry in counted.getstats())
 
-        assert (lives, running.count().active) == (4_000, 2_000)
+
+@pytest.mark.slow
+@timeless
+async def test_ten_thousand_start_crash_once_and_stop_with_work_that_grows_with_their_number(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.CRITICAL, "everstep")  # each crash is a warning
+    few = await live_twice(rig, 1_000)
+    many = await live_twice(rig, 10_000)
+
+    stopped = [event for event in rig.events if event.kind == "child_stopped"]
+    assert len(stopped) == 11_000
+    assert many == pytest.approx(10 * few, rel=0.05)
