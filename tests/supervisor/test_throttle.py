@@ -152,13 +152,12 @@ def test_a_policy_without_a_storm_limit_ends_the_storm(clock: ManualClock) -> No
     assert heard.pacing.allows(5) == 5
 
 
-def test_a_storm_is_told_to_the_log_with_what_to_do(
-    clock: ManualClock, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_storm_is_told_with_what_to_do(clock: ManualClock) -> None:
     heard = Hearing(clock, Pool("agents", storm=(1, 60)))
     for _ in range(3):
         heard.pacing.crashed()
 
-    (record,) = [one for one in caplog.records if one.levelname == "ERROR"]
-    assert "storm in the pool agents" in record.message
-    assert "await runtime.tasks(pool='agents')" in record.message
+    ((kind, reason, expected),) = heard.told
+    assert (kind, expected) == ("storm_began", False)
+    assert "one task is let in every 60 s" in reason
+    assert "await runtime.tasks(pool='agents')" in reason
