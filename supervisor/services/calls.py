@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 from ...storage.errors import EverstepError
 from ..errors import (
@@ -72,10 +75,8 @@ def _begin(machine: Core, call: Call) -> None:
         case Reconfigure():
             _reconfigure(machine, call.request)
             machine.do(Reply(call.token, None))
-        case AdaptPool(child, spec):
-            entry = _get(machine, child)
-            entry.spec = spec
-            _adapt(machine, entry)
+        case AdaptPool(child, changes):
+            _adapt_pool(machine, _get(machine, child), changes)
             machine.do(Reply(call.token, None))
 
 
@@ -205,6 +206,14 @@ def _reconfigure(machine: Core, new: Reconfigure) -> None:
     if not isinstance(new.children, Unset):
         for entry in entries.values():
             _adapt(machine, entry)
+
+
+def _adapt_pool(machine: Core, entry: Entry, changes: Mapping[str, Any]) -> None:
+    """Upon the policy in force when it is their turn: others may have changed it meanwhile."""
+    if not isinstance(entry.spec, Pool):
+        raise NotFound(machine.name, entry.id)  # another child has taken the name
+    entry.spec = replace(entry.spec, **changes)
+    _adapt(machine, entry)
 
 
 def _adapt(machine: Core, entry: Entry) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -144,10 +145,10 @@ class Reconfigure:
 
 @dataclass(frozen=True, slots=True)
 class AdaptPool:
-    """Another policy for a pool among the children."""
+    """Changes of the policy of a pool among the children; what is left out stays."""
 
     child: str
-    spec: Pool
+    changes: Mapping[str, Any]
 
 
 Request = StartChild | TerminateChild | RestartChild | DeleteChild | Reconfigure | AdaptPool

@@ -73,4 +73,5 @@ class RunningPool:
             "restart": restart,
         }
         changes = {name: value for name, value in given.items() if value is not UNSET}
-        await self._shell.ask(AdaptPool(self._id, dataclasses.replace(self.spec, **changes)))
+        dataclasses.replace(self.spec, **changes)  # refused here, where the caller wrote it
+        await self._shell.ask(AdaptPool(self._id, changes))

@@ -1,5 +1,6 @@
 """Looking at a pool in its tree, and changing its policy while it runs."""
 
+import asyncio
 import json
 from dataclasses import asdict
 
@@ -118,3 +119,11 @@ async def test_storms_are_told_by_the_tree(place: Place) -> None:
             await place.clock.sleep(0)
 
         assert await task.result() == "at last"
+
+
+async def test_two_who_tune_a_pool_at_once_undo_nothing_of_each_other(place: Place) -> None:
+    async with place.runtime(tree=Pool("agents")) as runtime:
+        pool = runtime.tree.pool("agents")
+        await asyncio.gather(pool.reconfigure(max_running=7), pool.reconfigure(rate=(5, 1)))
+
+        assert pool.spec == Pool("agents", max_running=7, rate=(5, 1))
