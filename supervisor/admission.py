@@ -80,7 +80,11 @@ class Admission:
         self._turns = Turns()
         self._woken = asyncio.Event()
         self._pacing = Pacing(
-            spec_of, environment.clock, on_pass=self._woken.set, on_event=on_event
+            spec_of,
+            environment.clock,
+            commons.throttle(self._spec.name),
+            on_pass=self._woken.set,
+            on_event=on_event,
         )
         self._queued = True
         self._news = False

@@ -1,14 +1,16 @@
-"""What the pools of one runtime share: the line of suspects, recovery, and the bell."""
+"""What the pools of one runtime share, and what outlasts each: suspects, recovery, counts, bell."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import defaultdict
 from collections.abc import Callable
 
 from ..actors.environment import Environment
 from .recovery import Recovery
 from .suspects import Lineup
+from .throttle import Throttle
 
 __all__ = ["Commons"]
 
@@ -33,6 +35,7 @@ class Commons:
         self._bells: set[Callable[[], None]] = set()
         self._store.on_alarm(self._alarm)
         self._reported: set[str] = set()
+        self._throttles: defaultdict[str, Throttle] = defaultdict(Throttle)
 
     async def recover(self) -> None:
         """Give back what dead processes owned, in all pools. Raises StoreFailed.
@@ -55,6 +58,10 @@ class Commons:
                 "add it: Runtime(…, tree=Supervisor(…, children=[…, Pool(%r)]))",
                 count, pool, pool,
             )  # fmt: skip
+
+    def throttle(self, pool: str) -> Throttle:
+        """What was counted for the limits of this pool, over all of its lives."""
+        return self._throttles[pool]
 
     def listen(self, bell: Callable[[], None]) -> None:
         """Ring `bell` when tasks may be let in that had to wait for other pools or the store."""

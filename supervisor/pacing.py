@@ -16,6 +16,7 @@ __all__ = ["Pacing"]
 class Pacing:
     """How many may be let in by the present policy, as `spec_of` tells it.
 
+    What `throttle` has counted in earlier lives of the pool counts.
     `on_pass` is called when more may be let in than before. `on_event` hears when a storm begins
     and ends: the kind of event, the reason, and whether it is expected.
     """
@@ -24,6 +25,7 @@ class Pacing:
         self,
         spec_of: Callable[[], Pool],
         clock: Clock,
+        throttle: Throttle,
         *,
         on_pass: Callable[[], object],
         on_event: PoolListener,
@@ -32,7 +34,8 @@ class Pacing:
         self._clock = clock
         self._on_pass = on_pass
         self._on_event = on_event
-        self._throttle = Throttle()
+        self._throttle = throttle
+        self._throttle.changed(spec_of())
         self._timer = Earliest(clock, on_pass)
 
     # --- told -----------------------------------------------------------------------------

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from everstep import Restart, Runtime, Status
-from tests.runtime.kit import Gate, Place, Plain, Unsteady, Waiting, next_event, until
-from tests.runtime.pools import pool_of
+from tests.runtime.kit import Gate, Place, Plain, Unsteady, Waiting, heard, next_event, until
+from tests.runtime.pools import pool_of, until_empty
 
 
 async def start(runtime: Runtime, *names: str) -> None:
@@ -129,3 +129,37 @@ async def test_suspects_wait_for_the_rate_too(place: Place, gate: Gate) -> None:
         assert await queued(runtime) == ["b"]
         place.clock.advance(10)
         assert await runtime.task("b").result() == "b"
+
+
+async def test_a_pool_that_is_started_again_goes_on_with_its_counts(place: Place) -> None:
+    Unsteady.errors = [ValueError("no")]
+    pool = {"rate": (2, 10), "storm": (1, 100), "restart": Restart(0)}
+    async with place.runtime(pool=pool) as runtime:
+        await until(await runtime.start(Unsteady()), lambda info: info.status is Status.FAILED)
+        await until_empty(pool_of(runtime))
+        await (await runtime.start(Plain())).result()
+        await runtime.tree.terminate_child("tasks")
+        await runtime.tree.restart_child("tasks")
+        await runtime.start(Plain(), id="late")
+        await place.clock.until_waiting(within=10)
+
+        assert await queued(runtime) == ["late"]
+        assert (pool_of(runtime).info().starts, pool_of(runtime).info().crashes) == (2, 1)
+
+
+async def test_a_storm_outlasts_the_pool_and_its_end_is_told_by_the_next_one(place: Place) -> None:
+    Unsteady.errors = [ValueError("no"), ValueError("no")]
+    pool = {"storm": (1, 10), "restart": Restart(0)}
+    async with place.runtime(pool=pool) as runtime:
+        ended = heard(runtime, "storm_ended", "tasks")
+        for _ in range(2):
+            await until(await runtime.start(Unsteady()), lambda info: info.status is Status.FAILED)
+            await until_empty(pool_of(runtime))
+        await runtime.tree.terminate_child("tasks")
+        await runtime.tree.restart_child("tasks")
+        assert pool_of(runtime).info().storm == 0
+        await place.clock.until_waiting(within=10)
+        place.clock.advance(10)
+
+        await ended
+        assert pool_of(runtime).info().storm is None

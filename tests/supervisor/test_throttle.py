@@ -77,7 +77,9 @@ class Hearing:
         self.spec = spec
         self.passes = 0
         self.told: Told = []
-        self.pacing = Pacing(lambda: self.spec, clock, on_pass=self._pass, on_event=self._hear)
+        self.pacing = Pacing(
+            lambda: self.spec, clock, Throttle(), on_pass=self._pass, on_event=self._hear
+        )
 
     def _pass(self) -> None:
         self.passes += 1
