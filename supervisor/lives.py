@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from contextlib import suppress
 from contextvars import Context
 from dataclasses import replace
 from typing import Any
@@ -41,7 +42,9 @@ class Lives:
     """Owns one asyncio task for each life, and what must be written when it has ended.
 
     `on_free` is told when a slot is free again, `on_failure` when the store has failed, or a task
-    was given up that the pool at `path` is to fail with. `spec_of` tells the pool's present policy.
+    was given up that the pool at `path` is to fail with, `on_leaving` when a task ends the process
+    and all lives there are, of whatever pool, must be handed in at once. `spec_of` tells the
+    pool's present policy.
     """
 
     def __init__(
@@ -52,12 +55,14 @@ class Lives:
         *,
         on_free: Callable[[Life], None],
         on_failure: Callable[[Exception], None],
+        on_leaving: Callable[[], None],
     ) -> None:
         self._environment = environment
         self._path = path
         self._spec_of = spec_of
         self._on_free = on_free
         self._on_failure = on_failure
+        self._on_leaving = on_leaving
         self._context = Context()
         self._held: dict[int, Life] = {}
         self._lanes: Counter[str | None] = Counter()
@@ -111,6 +116,10 @@ class Lives:
         except (KeyboardInterrupt, SystemExit) as leaving:
             self._note_leaving(life, leaving)
             raise
+        except Exception as bug:
+            with suppress(EverstepError):  # the store, whose own trouble is told elsewhere
+                await self._reclaim(life, bug)
+            raise
         finally:
             self._free(life)
 
@@ -151,11 +160,15 @@ class Lives:
         the store still writes what it has been handed.
         """
         if isinstance(leaving, SystemExit):
-            self._hand_in(life, Crashed(failure_of(leaving), never_retried=False))
-        for held in list(self._held.values()):
-            self._hand_in(held, Released(late=held.steps_running))
+            self._hand_in_as(life, Crashed(failure_of(leaving), never_retried=False))
+        self._on_leaving()
 
-    def _hand_in(self, life: Life, ended: Exit) -> None:
+    def hand_in(self) -> None:
+        """Give all lives back in this very turn, since the loop is about to end."""
+        for held in list(self._held.values()):
+            self._hand_in_as(held, Released(late=held.steps_running))
+
+    def _hand_in_as(self, life: Life, ended: Exit) -> None:
         if life.incarnation is not None:
             life.incarnation.fence()
         try:
@@ -197,17 +210,17 @@ class Lives:
         if escalates(progress, self._restart):
             self._on_failure(given_up(self._path, ledger.row.id, progress, self._restart))
 
-    async def _reclaim(self, life: Life, refusal: Refused) -> None:
-        """Record the end of a life whose own write was refused although the task is still ours.
+    async def _reclaim(self, life: Life, cause: Exception) -> None:
+        """Record the end of a life that could not write it itself although the task is still ours.
 
-        Trying again would be refused again: it is given up, and an operator may resume it.
+        Trying again would fail again: it is given up, and an operator may resume it.
         """
         row = await self._environment.store.task(life.task_id)
         if row is None or row.key != life.key or not self._is_ours(row.progress, life):
             return  # another task has the id, or somebody else has this one
-        _LOG.error("a write of the task %s was refused: %s", life.task_id, refusal)
+        _LOG.error("a write of the task %s was refused or failed: %s", life.task_id, cause)
         ledger = Ledger(self._environment, row)
-        crashed = Crashed(failure_of(refusal, final=True), never_retried=True)
+        crashed = Crashed(failure_of(cause, final=True), never_retried=True)
         apply(ledger, self._after_crash(row.progress, crashed))
         await ledger.durable()
         self._escalate(ledger)

@@ -29,8 +29,9 @@ class LivePool:
     """Runs the tasks of one pool, one asyncio task for each; none for those that are queued.
 
     `on_failure` is told once why it cannot go on: the store has failed, a task was given up that
-    it is to fail with, or it failed itself by a bug. The owner is to call `stop` then. `on_event`
-    hears when a storm begins and ends: the kind of event, the reason, and whether it is expected.
+    it is to fail with, or it failed itself by a bug. The owner is to call `stop` then. `on_leaving`
+    is told when a task ends the process: then all pools must `hand_in`. `on_event` hears when a
+    storm begins and ends: the kind of event, the reason, and whether it is expected.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class LivePool:
         commons: Commons,
         *,
         on_failure: Callable[[Exception], None],
+        on_leaving: Callable[[], None],
         on_event: PoolListener,
     ) -> None:
         self.spec = spec
@@ -51,7 +53,12 @@ class LivePool:
         self._tell_failure = on_failure
         self._failed = False
         self._lives = Lives(
-            environment, path, self._present, on_free=self._freed, on_failure=self.fail
+            environment,
+            path,
+            self._present,
+            on_free=self._freed,
+            on_failure=self.fail,
+            on_leaving=on_leaving,
         )
         self._admission = Admission(
             self._present,
@@ -151,6 +158,10 @@ class LivePool:
             _LOG.warning("late when the pool %s stopped: %s", self.spec.name, name)
         resolve(self.closed)
         return late
+
+    def hand_in(self) -> None:
+        """Give all tasks back in this very turn, since the loop is about to end."""
+        self._lives.hand_in()
 
     # --- told from below ----------------------------------------------------------------------
 

@@ -85,6 +85,7 @@ class Pools:
             self._catalogue,
             self._commons,
             on_failure=failed,
+            on_leaving=self._hand_in,
             on_event=on_event,
         )
         self._specs[spec.name] = spec
@@ -166,6 +167,11 @@ class Pools:
         return [*self._running.values(), *self._leaving]
 
     # --- told from below ------------------------------------------------------------------------
+
+    def _hand_in(self) -> None:
+        """A task ends the process, and with it those of all pools."""
+        for pool in self._all():
+            pool.hand_in()
 
     def _restart_of(self, pool: str) -> Restart:
         running = self._running.get(pool)

@@ -11,7 +11,7 @@ import pytest
 from everstep import Actor, BadCall, Pool, Restart, Runtime, Status, TaskFailed, step
 from everstep.storage import Draft, MemoryStore, StaleAttempt
 from everstep.testing import ManualClock
-from tests.runtime.kit import ONCE, Gate, Place, Plain, Waiting, kinds
+from tests.runtime.kit import ONCE, Gate, Place, Plain, Unsteady, Waiting, heard, kinds
 
 ODD = "caf\udce9"
 """What `os.listdir` makes of a name that is no UTF-8: half a character."""
@@ -165,3 +165,25 @@ async def test_a_task_that_was_given_up_for_a_refusal_goes_on_when_it_is_resumed
     assert await task.result() == "done"
     assert Refused.executed == ["before", "work", "work"]
     assert await (await refusing.start(Plain())).result() == "refunds: 2"
+
+
+async def test_a_fault_of_ours_while_an_end_is_recorded_leaves_no_task_running(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pool fails with the fault and is started again; the task is given up, not retried."""
+
+    def fault(*_: object) -> None:
+        raise ZeroDivisionError("a fault")
+
+    monkeypatch.setattr("everstep.supervisor.lives._tell", fault)
+    Unsteady.errors = [ValueError("no")]
+    async with place.runtime() as runtime:
+        back = heard(runtime, "child_started", "tasks")
+        await asyncio.sleep(0)
+        task = await runtime.start(Unsteady(), id="odd")
+
+        with pytest.raises(TaskFailed, match="a fault"):
+            await task.result()
+        await back
+        assert (await task.status()).status is Status.FAILED
+        assert await (await runtime.start(Plain())).result() == "refunds: 2"

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from everstep import Actor, Runtime, Status, step
+from everstep import Actor, Pool, Runtime, Status, Supervisor, step
 from tests.runtime.kit import ONCE, Gate, Place, Plain, Waiting, kinds, next_event
 
 
@@ -275,6 +275,27 @@ def test_a_task_that_exits_the_process_stops_it_in_order_and_counts_as_a_crash(
 
     info = asyncio.run(_status(path, "x"))
     assert (info.status, info.crashes, info.deaths) == (Status.QUEUED, 1, 0)
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()])
+def test_a_task_that_exits_the_process_charges_nobody_in_other_pools(
+    tmp_path: Any, gate: Gate, error: BaseException
+) -> None:
+    Leaving.error = error
+    path = tmp_path / "tasks.db"
+    tree = Supervisor("root", children=[Pool("one"), Pool("two")])
+
+    async def serve() -> None:
+        async with Runtime(path, tree=tree) as runtime:
+            await runtime.start(Waiting(name="n"), id="n", pool="two")
+            await gate.until("n")
+            await (await runtime.start(Leaving(), id="x", pool="one")).result()
+
+    with pytest.raises(type(error)):
+        asyncio.run(serve())
+
+    info = asyncio.run(_status(path, "n"))
+    assert (info.status, info.crashes, info.deaths) == (Status.QUEUED, 0, 0)
 
 
 async def _status(path: Any, task_id: str) -> Any:
