@@ -33,7 +33,7 @@ from .ids import check_name, new_id, new_seed
 from .reading import TaskInfo, info_of
 from .session import Session
 from .starting import Order, check_actor, create
-from .stopping import keep_for_good, see_through
+from .stopping import see_through
 from .storage.clock import Clock, SystemClock
 from .storage.interface import Store
 from .storage.memory import MemoryStore
@@ -44,12 +44,13 @@ from .supervisor.pool_spec import Pool
 from .supervisor.pools import Pools
 from .supervisor.services.events import Hub
 from .supervisor.services.handle import RunningSupervisor
+from .supervisor.services.leftovers import bury
 from .supervisor.services.outline import outline
 from .supervisor.services.running import Supervision
 from .supervisor.services.spec import DynamicSupervisor, Supervisor, pools_of
 from .supervisor.services.world import World
 from .supervisor.waiting import all_done
-from .supervisor.watchdog import Watchdog, check_blocked_after, tell_blocked
+from .supervisor.watchdog import check_blocked_after
 from .task import Task
 
 __all__ = ["Flow", "Runtime"]
@@ -149,21 +150,12 @@ class Runtime:
         except BaseException:
             self._session = None
             session.closed = "it was not entered: its tree did not start"
-            await see_through(partial(self._close, session), asked=0)
+            await see_through(partial(self._close, session))
             raise
         return self
 
     def _opened(self) -> Session:
-        environment = Environment(
-            store=self._store,
-            clock=self._clock,
-            chance=self._chance or random.random,
-            threads=Threads(),
-            limits=self._limits,
-            debug=self._debug,
-            cleanup=_CLEANUP,
-            grace=self.grace,
-        )
+        environment = self._environment()
         catalogue, commits = Catalogue(self._actors), Commits()
         known = (pool for _, pool in pools_of(self._tree, self._tree.name))
         pools = Pools(environment, catalogue, known, on_store_failure=self._fail)
@@ -174,15 +166,26 @@ class Runtime:
 
         environment.on_commit = committed
         world = World(self._clock, environment.chance, Hub(None), pools)
-        watchdog = Watchdog(self._blocked_after, partial(tell_blocked, world, self._tree.name))
         return Session(
             path=self.path,
             environment=environment,
             catalogue=catalogue,
             commits=commits,
             pools=pools,
-            supervision=Supervision(self._tree, world, watchdog),
+            supervision=Supervision(self._tree, world, self._blocked_after),
             loop=asyncio.get_running_loop(),
+        )
+
+    def _environment(self) -> Environment:
+        return Environment(
+            store=self._store,
+            clock=self._clock,
+            chance=self._chance or random.random,
+            threads=Threads(),
+            limits=self._limits,
+            debug=self._debug,
+            cleanup=_CLEANUP,
+            grace=self.grace,
         )
 
     async def __aexit__(
@@ -195,19 +198,18 @@ class Runtime:
         if session.closed is None:
             session.closed = "it was left"
             session.pools.drain(self.grace, _CLEANUP)
-        leaving: BaseException | None = None
         try:
             await session.supervision.__aexit__(kind, error, traceback)
-        except BaseException as raised:  # noqa: BLE001  raised below, when the store is closed
-            leaving = raised
-        cancelled = await see_through(partial(self._close, session), asked=0)
-        if leaving is not None or cancelled is not None:
-            raise leaving or cancelled or AssertionError
+        finally:
+            cancelled = await see_through(partial(self._close, session))
+        if cancelled is not None:
+            raise cancelled
 
-    async def _close(self, session: Session, hurried: bool) -> None:
+    async def _close(self, session: Session) -> None:
         """What comes when the tree is down, each stage bounded. Cancelled, it may be run again."""
         await session.pools.closed(_CLOSING)
-        keep_for_good([*session.environment.severed, *session.pools.graveyard])
+        for cut_off in (*session.environment.severed, *session.pools.graveyard):
+            bury(cut_off)
         session.commits.close(RuntimeClosed(self.path, session.closed or "it was left"))
         session.environment.threads.close()
         closing = asyncio.ensure_future(self._store.close())

@@ -15,7 +15,7 @@ _OWNER: ContextVar[object] = ContextVar("everstep_owner")
 _PER_EXIT = 64
 _CAN_LOOK = sys.version_info[:2] >= (3, 12)
 _GRAVEYARD: list[object] = []
-"""Coroutines that were cut off. Of the process, not of a tree: when such a coroutine is collected
+"""Code that was cut off. Of the process, not of a tree: when such a coroutine is collected
 its `finally` blocks run, at a time that nobody chose, so it is kept for as long as there is one."""
 _TASKS: set[asyncio.Task[Any]] = set()
 """Tasks that nobody waits for any more; the loop itself holds them weakly."""
@@ -33,13 +33,13 @@ def owner_in(context: Context) -> object:
     return context.get(_OWNER)
 
 
-def bury(coroutine: object) -> None:
-    """Keep a coroutine that is never to be resumed.
+def bury(cut_off: object) -> None:
+    """Keep a coroutine, or an asyncio task, that is never to be resumed.
 
     Not even the end of the interpreter collects it: its modules are gone by then.
     """
-    _GRAVEYARD.append(coroutine)
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(coroutine))
+    _GRAVEYARD.append(cut_off)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(cut_off))
 
 
 def keep_until_done(task: asyncio.Task[Any]) -> None:

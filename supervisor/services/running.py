@@ -59,17 +59,16 @@ def supervise(
         refuse_pools(tree.name, child)
     check_blocked_after(blocked_after)
     world = World(clock or SystemClock(), chance or random.Random().random, Hub(on_event))
-    watchdog = Watchdog(blocked_after, partial(tell_blocked, world, tree.name))
-    return Supervision(tree, world, watchdog)
+    return Supervision(tree, world, blocked_after)
 
 
 class Supervision:
-    """The context manager that `supervise` gives; for one use."""
+    """The context manager that `supervise` gives, and that a runtime enters; for one use."""
 
-    def __init__(self, tree: SupervisorSpec, world: World, watchdog: Watchdog) -> None:
+    def __init__(self, tree: SupervisorSpec, world: World, blocked_after: float | None) -> None:
         self._tree = tree
         self._world = world
-        self._watchdog = watchdog
+        self._watchdog = Watchdog(blocked_after, partial(tell_blocked, world, tree.name))
         self._shell: Shell | None = None
         self._host: asyncio.Task[object] | None = None
         self._cancels_before = 0
