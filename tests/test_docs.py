@@ -1,4 +1,4 @@
-"""The pages name tests that exist, and link to places that exist."""
+"""The pages name tests and modules that exist, and link to places that exist."""
 
 import ast
 import re
@@ -9,6 +9,9 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 PROMISES = (ROOT / "docs" / "guarantees.md").read_text().partition("# What is not")[0]
+
+MAP = (ROOT / "docs" / "architecture.md").read_text().partition("## The life of a step")[0]
+FOLDERS = ("storage", "storage/sqlite", "actors", "supervisor", "supervisor/services", "everstep")
 
 _TEST = re.compile(r"(tests/\S+\.py)::(test_\w+)")
 _CODE = re.compile(r"```.*?```", re.DOTALL)
@@ -35,6 +38,14 @@ def test_every_promise_names_a_test_that_holds_it() -> None:
 
     assert len(promises) > 40
     assert [promise for promise in promises if not _TEST.search(promise)] == []
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_module_is_on_the_map(folder: str) -> None:
+    modules = {path.stem for path in (ROOT / folder).glob("[!_]*.py")}
+    shown = {name.rpartition("/")[2] for name in re.findall(r"`([\w/]+)`", MAP)}
+
+    assert modules - shown == set()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
