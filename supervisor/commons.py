@@ -33,9 +33,10 @@ class Commons:
         self._knows = knows
         self._one_at_a_time = asyncio.Lock()
         self._bells: set[Callable[[], None]] = set()
-        self._store.on_alarm(self._alarm)
         self._reported: set[str] = set()
+        """Pools that the tree lacks, and of which that was said."""
         self._throttles: defaultdict[str, Throttle] = defaultdict(Throttle)
+        self._store.on_alarm(self._alarm)
 
     async def recover(self) -> None:
         """Give back what dead processes owned, in all pools. Raises StoreFailed.
@@ -45,9 +46,9 @@ class Commons:
         """
         async with self._one_at_a_time:
             await self._recovery.run()
-            await self._report_strangers()
+            await self._report_unknown_pools()
 
-    async def _report_strangers(self) -> None:
+    async def _report_unknown_pools(self) -> None:
         """Say once of each pool that the tree lacks that tasks wait for it."""
         for pool, count in (await self._store.queues()).items():
             if self._knows(pool) or pool in self._reported:
@@ -67,9 +68,6 @@ class Commons:
         """Ring `bell` when tasks may be let in that had to wait for other pools or the store."""
         self._bells.add(bell)
 
-    def _alarm(self, alarm: object) -> None:
-        self.ring()
-
     def leave(self, bell: Callable[[], None]) -> None:
         self._bells.discard(bell)
 
@@ -77,3 +75,6 @@ class Commons:
         """Tell every pool to look whom it may let in."""
         for bell in tuple(self._bells):
             bell()
+
+    def _alarm(self, alarm: object) -> None:
+        self.ring()

@@ -169,13 +169,13 @@ class SimpleOneForOne(EverstepError):
 
 
 class NoProc(EverstepError):
-    """The supervisor does not run, or is stopping."""
+    """The supervisor, or the pool, does not run, or is stopping."""
 
     def __init__(self, supervisor: str) -> None:
         self.supervisor = supervisor
         super().__init__(
-            f"supervisor {supervisor!r} does not run any more; a supervisor that its parent "
-            "started again has a new handle: running.supervisor(id)"
+            f"supervisor {supervisor!r} does not run any more; one that its own supervisor "
+            "started again has a new handle: running.supervisor(id), of a pool running.pool(id)"
         )
 
 

@@ -1,1 +1,1 @@
-"""Supervision of services with OTP's semantics; no store is involved."""
+"""Trees of services and pools, supervised with OTP's semantics."""

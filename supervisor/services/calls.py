@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from ...storage.errors import EverstepError
 from ..errors import (
@@ -50,6 +50,8 @@ from .spec import (
 )
 
 __all__ = ["Machine"]
+
+T = TypeVar("T")
 
 
 class Machine(Core):
@@ -184,23 +186,15 @@ def _check_pools(machine: Core, spec: ChildSpec) -> None:
 def _reconfigure(machine: Core, new: Reconfigure) -> None:
     """Check everything, then take it over; what runs goes on."""
     _check_meaning(machine, new)
-    if not isinstance(new.restart, Unset):
-        check_policy(machine.name, new.restart)
-    if not isinstance(new.strategy, Unset):
-        check_option("strategy", new.strategy, Strategy)
-    if not (isinstance(new.max_children, Unset) or new.max_children is None):
-        check_whole("max_children", new.max_children, 0, "max_children=100, or None")
-    auto_shutdown = _checked_auto_shutdown(machine, new)
+    _check_options(machine, new)
+    auto_shutdown: AutoShutdown = _new(new.auto_shutdown, machine.auto_shutdown)
     entries = _checked_children(machine, new, auto_shutdown)
     if not isinstance(new.restart, Unset):
         machine.restart = new.restart
         machine.warn_of_limit()
-    if not isinstance(new.strategy, Unset):
-        machine.strategy = new.strategy
-    if not isinstance(new.max_children, Unset):
-        machine.max_children = new.max_children
-    if not isinstance(new.extra_args, Unset):
-        machine.extra_args = new.extra_args
+    machine.strategy = _new(new.strategy, machine.strategy)
+    machine.max_children = _new(new.max_children, machine.max_children)
+    machine.extra_args = _new(new.extra_args, machine.extra_args)
     machine.auto_shutdown = auto_shutdown
     machine.entries = entries
     if not isinstance(new.children, Unset):
@@ -216,17 +210,25 @@ def _adapt_pool(machine: Core, entry: Entry, changes: Mapping[str, Any]) -> None
     _adapt(machine, entry)
 
 
+def _new(given: T | Unset, present: T) -> T:
+    return present if isinstance(given, Unset) else given
+
+
+def _check_options(machine: Core, new: Reconfigure) -> None:
+    if not isinstance(new.restart, Unset):
+        check_policy(machine.name, new.restart)
+    if not isinstance(new.strategy, Unset):
+        check_option("strategy", new.strategy, Strategy)
+    if not isinstance(new.auto_shutdown, Unset):
+        check_option("auto_shutdown", new.auto_shutdown, AutoShutdown)
+    if not (isinstance(new.max_children, Unset) or new.max_children is None):
+        check_whole("max_children", new.max_children, 0, "max_children=100, or None")
+
+
 def _adapt(machine: Core, entry: Entry) -> None:
     """A pool takes a new policy at once; other children when they are started or stopped."""
     if isinstance(entry.spec, Pool) and entry.runs:
         machine.do(Adapt(entry.id, entry.spec))
-
-
-def _checked_auto_shutdown(machine: Core, new: Reconfigure) -> AutoShutdown:
-    if isinstance(new.auto_shutdown, Unset):
-        return machine.auto_shutdown
-    check_option("auto_shutdown", new.auto_shutdown, AutoShutdown)
-    return new.auto_shutdown
 
 
 def _checked_children(
@@ -248,10 +250,14 @@ def _checked_children(
     return entries | rest
 
 
+_OF_STATIC = ("strategy", "auto_shutdown", "children")
+_OF_DYNAMIC = ("max_children", "extra_args")
+
+
 def _check_meaning(machine: Core, new: Reconfigure) -> None:
-    mine = ("max_children", "extra_args") if machine.dynamic else _OF_STATIC
-    for name in (*_OF_STATIC, "max_children", "extra_args"):
-        if name not in mine and not isinstance(getattr(new, name), Unset):
+    mine, others = (_OF_DYNAMIC, _OF_STATIC) if machine.dynamic else (_OF_STATIC, _OF_DYNAMIC)
+    for name in others:
+        if not isinstance(getattr(new, name), Unset):
             kind = "DynamicSupervisor" if machine.dynamic else "Supervisor"
             raise BadCombination(
                 f"reconfigure of {machine.name!r}",
@@ -259,6 +265,3 @@ def _check_meaning(machine: Core, new: Reconfigure) -> None:
                 "has no meaning",
                 " or ".join(f"{option}=" for option in ("restart", *mine)),
             )
-
-
-_OF_STATIC = ("strategy", "auto_shutdown", "children")

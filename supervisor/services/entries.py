@@ -8,15 +8,14 @@ from typing import Any, Literal, NamedTuple
 
 from ..pool_spec import Pool
 from .exits import Exit
-from .outline import Kind, kind_of
-from .spec import Child, ChildSpec, RestartType, id_of, is_supervisor
+from .spec import Child, ChildKind, ChildSpec, RestartType, id_of, kind_of
 
 __all__ = [
     "ChildInfo",
+    "ChildStatus",
     "Counts",
     "Entry",
     "Ref",
-    "Status",
     "budget_of",
     "counts",
     "name_for",
@@ -24,7 +23,7 @@ __all__ = [
     "type_of",
 ]
 
-Status = Literal["up", "undefined", "restarting", "starting", "stopping"]
+ChildStatus = Literal["up", "undefined", "restarting", "starting", "stopping"]
 """`undefined`: known, and nothing runs. `restarting`: a restart is due, or has failed."""
 
 
@@ -42,8 +41,8 @@ class ChildInfo:
     """What is known of a child at one moment."""
 
     id: str
-    status: Status
-    kind: Kind
+    status: ChildStatus
+    kind: ChildKind
     restart: RestartType
     significant: bool
     incarnation: int
@@ -80,7 +79,7 @@ class Entry:
     spec: ChildSpec
     number: int = 0
     """Of its last start; what carries an older number is stale."""
-    status: Status = "undefined"
+    status: ChildStatus = "undefined"
     held: bool = False
     """An operator has stopped it, so that it stays down until an operator starts it."""
     dead: Exit | None = None
@@ -89,7 +88,9 @@ class Entry:
     """Why its restart failed, until that is counted."""
     failures: int = 0
     since: float | None = None
+    """When it was started, by the monotonic clock, as `due`; None before."""
     due: float | None = None
+    """When it is restarted, where a backoff runs."""
     value: Any = None
     last_error: str = ""
 
@@ -138,7 +139,7 @@ def budget_of(spec: ChildSpec) -> float | None:
 def counts(entries: Iterable[Entry]) -> Counts:
     """Count children: kinds by what is known, `active` by what runs."""
     known = list(entries)
-    supervisors = sum(is_supervisor(entry.spec) for entry in known)
+    supervisors = sum(kind_of(entry.spec) != "worker" for entry in known)
     active = sum(entry.dead is None and entry.status in ("up", "stopping") for entry in known)
     return Counts(
         specs=len(known),

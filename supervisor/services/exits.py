@@ -12,8 +12,8 @@ __all__ = [
     "BRUTAL",
     "DOWN",
     "Exit",
+    "ExitKind",
     "Ignore",
-    "Kind",
     "Shutdown",
     "crash",
     "describe",
@@ -21,7 +21,7 @@ __all__ = [
     "shown",
 ]
 
-Kind = Literal["normal", "shutdown", "crash", "killed", "interrupt", "ignored"]
+ExitKind = Literal["normal", "shutdown", "crash", "killed", "interrupt", "ignored"]
 
 
 class Ignore(Exception):
@@ -55,7 +55,7 @@ class Exit:
     - `ignored`: it raised `Ignore`.
     """
 
-    kind: Kind
+    kind: ExitKind
     error: BaseException | None = None
     info: object = None
 

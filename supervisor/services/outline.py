@@ -7,18 +7,16 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from pydantic import JsonValue, TypeAdapter
 
 from ...actors.backoff import Exponential, Fixed, FromTenacity
 from ..pool_spec import Pool
 from ..restart import Restart
-from .spec import Child, ChildSpec, DynamicSupervisor, Supervisor, id_of
+from .spec import ChildSpec, DynamicSupervisor, Supervisor, id_of, kind_of
 
-__all__ = ["Kind", "Outline", "kind_of", "outline", "plain_restart", "read_outline"]
-
-Kind = Literal["worker", "supervisor", "pool"]
+__all__ = ["Outline", "outline", "plain_restart", "read_outline"]
 
 _OWN_PLACE = frozenset({"id", "name", "children"})
 _LEFT_OUT = frozenset({"args", "extra_args", "tells_when_started"})
@@ -36,7 +34,7 @@ class Outline:
     """
 
     kind: str
-    """One of `Kind`, or a word of a newer everstep."""
+    """A `ChildKind`, or a word of a newer everstep."""
     name: str
     settings: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     """The options of the specification under their names; functions by their qualified names."""
@@ -64,13 +62,6 @@ def outline(spec: ChildSpec) -> Outline:
         settings=_settings(spec),
         children=tuple(map(outline, spec.children)) if isinstance(spec, Supervisor) else (),
     )
-
-
-def kind_of(spec: ChildSpec) -> Kind:
-    """What kind of a child it specifies."""
-    if isinstance(spec, Child):
-        return "worker"
-    return "pool" if isinstance(spec, Pool) else "supervisor"
 
 
 def plain_restart(restart: Restart, *, tasks: bool = False) -> dict[str, JsonValue]:

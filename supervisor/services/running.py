@@ -104,7 +104,8 @@ class Supervision:
     async def _enter(self) -> RunningSupervisor:
         self._host = asyncio.current_task()
         self._news = asyncio.get_running_loop().create_future()
-        shell = Shell(self._world, self._tree, self._tree.name, 1, self._reported)
+        name = self._tree.name
+        shell = Shell(self._world, self._tree, name, name, 1, self._reported)
         self._shell = shell
         self._world.interrupt = partial(self._interrupted, shell)
         shell.start()

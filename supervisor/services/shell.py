@@ -78,6 +78,7 @@ class Shell:
         world: World,
         spec: SupervisorSpec,
         path: str,
+        id: str,  # noqa: A002
         number: int,
         report: Callable[[Report], None],
     ) -> None:
@@ -88,7 +89,7 @@ class Shell:
         self.handle = RunningSupervisor(self)
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.outcome: Exit | None = None
-        self._id = spec.name
+        self._id = id
         self._number = number
         self._report = report
         self._inbox: deque[Message] = deque()
@@ -276,7 +277,8 @@ class Shell:
     def _start(self, id: str, number: int, spec: ChildSpec, extra: tuple[Any, ...]) -> None:  # noqa: A002
         self._budgets[id] = budget_of(spec)
         if isinstance(spec, Child):
-            service = Service(self.path, id, number, self.world.clock, self._reported, self._late)
+            world = self.world
+            service = Service(self.path, id, number, world.clock, self._reported, world.late)
             self._members[id] = service
             service.start(spec, extra)
         elif isinstance(spec, Pool):
@@ -285,14 +287,9 @@ class Shell:
             self._members[id] = pool
             pool.start(spec, RunningPool(self, id, pool), partial(self._told_by_pool, id, number))
         else:
-            shell = Shell(self.world, spec, f"{self.path}/{id}", number, self._reported)
+            shell = Shell(self.world, spec, f"{self.path}/{id}", id, number, self._reported)
             self._members[id] = shell
-            shell.start_as(id)
-
-    def start_as(self, id: str) -> None:  # noqa: A002
-        """Start under the id that its supervisor has given it."""
-        self._id = id
-        self.start()
+            shell.start()
 
     def _reported(self, report: Report) -> None:
         """A child tells of its start or its end. A callback: it hands on and does nothing else."""
@@ -309,9 +306,6 @@ class Shell:
     def _due(self, due: Due) -> None:
         del self._timers[due.id]
         self.post(due)
-
-    def _late(self, service: Service, place: str) -> None:
-        self.world.late(service, place)
 
     def _reply(self, token: int, answer: Any) -> None:
         waiting = self._calls.pop(token, None)

@@ -1,4 +1,4 @@
-"""What a tree of services is to be, as frozen records that refuse what makes no sense."""
+"""What a tree is to be, as frozen records that refuse what makes no sense."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from ..restart import Restart, check_meaning, check_whole
 __all__ = [
     "AutoShutdown",
     "Child",
+    "ChildKind",
     "ChildSpec",
     "DynamicSupervisor",
     "RestartType",
@@ -31,11 +32,12 @@ __all__ = [
     "check_policy",
     "check_significant",
     "id_of",
-    "is_supervisor",
+    "kind_of",
     "pools_of",
     "refuse_pools",
 ]
 
+ChildKind = Literal["worker", "supervisor", "pool"]
 RestartType = Literal["permanent", "transient", "temporary"]
 Strategy = Literal["one_for_one", "one_for_all", "rest_for_one"]
 AutoShutdown = Literal["never", "any", "all"]
@@ -177,9 +179,11 @@ def id_of(spec: ChildSpec) -> str:
     return spec.id if isinstance(spec, Child) else spec.name
 
 
-def is_supervisor(spec: ChildSpec) -> bool:
-    """Whether the child has children of its own."""
-    return not isinstance(spec, Child)
+def kind_of(spec: ChildSpec) -> ChildKind:
+    """What kind of a child it specifies."""
+    if isinstance(spec, Child):
+        return "worker"
+    return "pool" if isinstance(spec, Pool) else "supervisor"
 
 
 def pools_of(spec: ChildSpec, path: str) -> Iterator[tuple[str, Pool]]:

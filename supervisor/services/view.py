@@ -9,9 +9,8 @@ from pydantic import JsonValue
 
 from ..pool_info import PoolInfo
 from .drawing import Branch, draw, in_words, one_line
-from .entries import ChildInfo, Status
-from .outline import Kind
-from .spec import AutoShutdown, RestartType, Strategy
+from .entries import ChildInfo, ChildStatus
+from .spec import AutoShutdown, ChildKind, RestartType, Strategy
 
 __all__ = ["ChildView", "SupervisorView", "child_view"]
 
@@ -21,8 +20,8 @@ class ChildView:
     """A child at one moment. All instants are aware, in UTC."""
 
     id: str
-    kind: Kind
-    status: Status
+    kind: ChildKind
+    status: ChildStatus
     restart: RestartType
     significant: bool
     incarnation: int
