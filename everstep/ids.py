@@ -12,11 +12,12 @@ from .actors.errors import BadCall
 __all__ = ["check_name", "new_id", "new_seed"]
 
 _LONGEST_NAME = 200
+_EXAMPLES = {"lane": "ann", "pool": "agents"}
 
 
 def check_name(what: str, value: object) -> str:
     """The text, if a task can be known by it. Raises BadCall, which names `what` it is."""
-    instead = f'{what}="report-7"'
+    instead = f'{what}="{_EXAMPLES.get(what, "report-7")}"'
     if not isinstance(value, str) or not value:
         raise BadCall(what, value, "is not a text with at least one character", instead)
     if len(value) > _LONGEST_NAME:

@@ -48,7 +48,8 @@ class DuplicateChild(EverstepError, ValueError):
         self.child = child
         super().__init__(
             f"supervisor {supervisor!r} lists two children with the id {child!r}; "
-            f'give each its own: Child(…, id="{child}-2"), or use a DynamicSupervisor'
+            f'give each its own: Child(…, id="{child}-2"), Pool("{child}-2"), or use a '
+            "DynamicSupervisor"
         )
 
 
@@ -103,10 +104,19 @@ class AlreadyPresent(Unsupervised):
 
 
 class NotFound(Unsupervised):
-    """No child of this supervisor is called so."""
+    """No child of this supervisor is called so, or it is of another kind than was asked for."""
 
-    def __init__(self, supervisor: str, child: str) -> None:
-        super().__init__(supervisor, child, "there is none; running.children() lists them")
+    def __init__(self, supervisor: str, child: str, wanted: str = "", kind: str = "") -> None:
+        self.wanted = wanted
+        self.kind = kind
+        super().__init__(
+            supervisor,
+            child,
+            f"it is a {kind}, no {wanted}; running.child({child!r}) shows it"
+            if kind
+            else "there is none; running.children() lists them, but not those of a supervisor "
+            "below: running.supervisor(id)",
+        )
 
 
 class Running(Unsupervised):
@@ -171,11 +181,13 @@ class SimpleOneForOne(EverstepError):
 class NoProc(EverstepError):
     """The supervisor, or the pool, does not run, or is stopping."""
 
-    def __init__(self, supervisor: str) -> None:
+    def __init__(self, supervisor: str, kind: str = "supervisor") -> None:
         self.supervisor = supervisor
+        self.kind = kind
         super().__init__(
-            f"supervisor {supervisor!r} does not run any more; one that its own supervisor "
-            "started again has a new handle: running.supervisor(id), of a pool running.pool(id)"
+            f"{kind} {supervisor!r} does not run any more; a {kind} that its parent started again "
+            f"has a new handle: running.{kind}(id); one that was terminated by a call comes back "
+            "with await running.restart_child(id)"
         )
 
 
@@ -221,17 +233,29 @@ class EndedBeforeStarted(EverstepError):
 class RestartLimitExceeded(EverstepError):
     """A supervisor has given up: its children failed more often than it may restart them.
 
-    The error of the child that failed last is the `__cause__`.
+    The error of the child that failed last is the `__cause__`. A pool fails so with a task that
+    was given up under `on_give_up="escalate"`; `child` is then the id of the task.
     """
 
-    def __init__(self, supervisor: str, child: str, limit: str, reason: str) -> None:
+    def __init__(
+        self,
+        supervisor: str,
+        child: str,
+        limit: str,
+        reason: str,
+        kind: str = "supervisor",
+    ) -> None:
         self.supervisor = supervisor
         self.child = child
+        self.kind = kind
         self.limit = limit
         self.reason = reason
         super().__init__(
-            f"supervisor {supervisor!r} gives up: {limit}, the last time {child!r} with {reason}; "
-            "mend the child, or allow more: Restart(max_restarts, within=…, backoff=…)"
+            f"pool {supervisor!r} fails with its task {child!r}: {limit}, the last time {reason}; "
+            f"the task is paused; mend the cause, then: await runtime.task({child!r}).resume()"
+            if kind == "pool"
+            else f"supervisor {supervisor!r} gives up: {limit}, the last time {child!r} with "
+            f"{reason}; mend the child, or allow more in its Restart(…)"
         )
 
 

@@ -49,7 +49,7 @@ class Pool:
 
     def __post_init__(self) -> None:
         _check_name(self.name)
-        check_whole("max_running", self.max_running, 1, "max_running=1000")
+        check_whole("max_running", self.max_running, 1, "max_running=1 or more")
         if self.max_running_per_lane is not None:
             self._check_lanes(self.max_running_per_lane)
         _check_pair("rate", self.rate, "rate=(100, 60): 100 tasks in 60 seconds")
@@ -63,7 +63,7 @@ class Pool:
                 f"Pool({self.name!r})",
                 f"max_running_per_lane={most} with max_running={self.max_running}",
                 "limits nothing, since no more than max_running run at all",
-                f"max_running_per_lane={self.max_running} or less, or leave it out",
+                f"max_running_per_lane={self.max_running} or less, or None",
             )
 
 

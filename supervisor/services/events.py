@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from weakref import WeakSet
 
+from ..errors import RestartLimitExceeded
 from .messages import EventKind
 
 __all__ = ["EventStream", "Hub", "SupervisionEvent"]
@@ -107,7 +108,8 @@ class Hub:
 
     def put(self, event: SupervisionEvent) -> None:
         if not event.expected:
-            _LOG.log(logging.ERROR if _grave(event) else logging.WARNING, "%s", event)
+            level = logging.ERROR if _grave(event) else logging.WARNING
+            _LOG.log(level, "%s", event, exc_info=_untold(event))
         for stream in list(self._streams):
             stream.put(event)
         if self._on_event is None:
@@ -120,6 +122,12 @@ class Hub:
 
 def _grave(event: SupervisionEvent) -> bool:
     return event.kind in ("limit_reached", "child_late", "storm_began")
+
+
+def _untold(event: SupervisionEvent) -> BaseException | None:
+    """The error whose traceback belongs into the log; that of a limit was told by each crash."""
+    told = event.kind not in ("child_exited", "start_error", "shutdown_error")
+    return None if told or isinstance(event.error, RestartLimitExceeded) else event.error
 
 
 def _within(path: str, above: str) -> bool:

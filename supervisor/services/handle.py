@@ -99,7 +99,7 @@ class RunningSupervisor:
         """
         info = self.child(id)
         if info.kind != "supervisor":
-            raise NotFound(self.path, id)
+            raise NotFound(self.path, id, "supervisor", info.kind)
         if not isinstance(info.value, RunningSupervisor):
             raise NoProc(f"{self.path}/{id}")
         return info.value
@@ -111,9 +111,9 @@ class RunningSupervisor:
         """
         info = self.child(id)
         if info.kind != "pool":
-            raise NotFound(self.path, id)
+            raise NotFound(self.path, id, "pool", info.kind)
         if not isinstance(info.value, RunningPool):
-            raise NoProc(f"{self.path}/{id}")
+            raise NoProc(f"{self.path}/{id}", "pool")
         return info.value
 
     def events(self) -> EventStream:

@@ -68,7 +68,7 @@ class PoolMember:
     def pool(self) -> LivePool:
         """The pool itself. Raises NoProc once it is to end."""
         if self._pool is None or not self.works:
-            raise NoProc(self._path)
+            raise NoProc(self._path, "pool")
         return self._pool
 
     def start(self, spec: Pool, handle: object, on_event: PoolListener) -> None:

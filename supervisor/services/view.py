@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from pydantic import JsonValue
@@ -127,6 +127,14 @@ def _trouble(child: ChildView) -> str:
 
 
 def _facts(pool: PoolInfo) -> str:
-    """The numbers and words of a pool, under their names."""
-    told = {option.name: getattr(pool, option.name) for option in fields(pool)}
-    return in_words({name: told[name] for name in told if isinstance(told[name], int | float)})
+    """The numbers of a pool, under their names."""
+    said = [
+        f"running {pool.running}",
+        f"max_running {pool.max_running}",
+        "" if pool.storm is None else f"storm for {pool.storm:.1f} s",
+        f"crashes {pool.crashes}",
+        f"starts {pool.starts}",
+        "" if pool.next_look is None else f"next look in {pool.next_look:.1f} s",
+        f"suspects {len(pool.suspects)}" if pool.suspects else "",
+    ]
+    return ", ".join(filter(None, said))

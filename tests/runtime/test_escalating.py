@@ -33,7 +33,8 @@ async def test_a_task_that_is_given_up_with_escalate_is_paused_and_fails_its_poo
     assert (info.status, info.reason, info.crashes) == (Status.PAUSED, "crashes", 1)
     assert (known.failures, known.incarnation) == (1, 2)
     assert "'u'" in known.last_error
-    assert "1 crashes and max_restarts=0" in known.last_error
+    assert "1 crash and max_restarts=0" in known.last_error
+    assert "runtime.task('u').resume()" in known.last_error
 
 
 async def test_an_escalation_beyond_the_limit_of_the_tree_ends_the_body_and_loses_no_task(

@@ -87,10 +87,12 @@ async def test_only_a_pool_that_runs_has_a_handle(place: Place) -> None:
     runtime = place.runtime(tree=tree)
 
     async with runtime:
-        with pytest.raises(NotFound):
+        with pytest.raises(NotFound, match="it is a worker, no pool"):
             runtime.tree.pool("service")
+        with pytest.raises(NotFound, match="it is a pool, no supervisor"):
+            runtime.tree.supervisor("agents")
         await runtime.tree.terminate_child("agents")
-        with pytest.raises(NoProc):
+        with pytest.raises(NoProc, match=r"pool 'root/agents' .* running\.restart_child"):
             runtime.tree.pool("agents")
 
 

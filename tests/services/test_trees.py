@@ -295,6 +295,7 @@ async def test_exits_that_otp_reports_are_logged(
             await rig.order(f"{order} a")
 
     assert bool(caplog.records) == reported
+    assert all(record.exc_info for record in caplog.records if order in ("crash", "cancel"))
     assert ("child_exited a" in rig.kinds(unexpected=True)) == reported
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -21,7 +21,7 @@ from everstep import (
 )
 from everstep.supervisor.pool_info import PoolInfo
 from everstep.supervisor.services.entries import ChildInfo, Ref
-from everstep.supervisor.services.view import ChildView, child_view
+from everstep.supervisor.services.view import ChildView, SupervisorView, child_view
 
 from .kit import Habit, Rig, timeless
 
@@ -194,25 +194,36 @@ POOL = PoolInfo(
     suspects=(),
 )
 
+INFO = ChildInfo(
+    id="agents",
+    status="up",
+    kind="pool",
+    restart="permanent",
+    significant=False,
+    incarnation=1,
+    value=None,
+    up_for=2.0,
+    failures=0,
+    restart_in=None,
+    last_error="",
+    ref=Ref("root", 1, "agents"),
+)
+
 
 def test_a_pool_is_shown_with_what_it_tells_of_itself() -> None:
-    info = ChildInfo(
-        id="agents",
-        status="up",
-        kind="pool",
-        restart="permanent",
-        significant=False,
-        incarnation=1,
-        value=None,
-        up_for=2.0,
-        failures=0,
-        restart_in=None,
-        last_error="",
-        ref=Ref("root", 1, "agents"),
-    )
-
-    view = child_view(info, datetime(2026, 1, 1, tzinfo=UTC), None, POOL)
+    view = child_view(INFO, datetime(2026, 1, 1, tzinfo=UTC), None, POOL)
 
     data: dict[str, Any] = asdict(view)
     assert data["pool"]["running"] == 3
     assert data["pool"]["lanes"] == {None: 1, "north": 2}
+
+
+def test_a_pool_is_drawn_with_its_numbers_in_words() -> None:
+    pool = replace(POOL, storm=12.07, crashes=6, next_look=1.759, suspects=("a",))
+    child = child_view(INFO, datetime(2026, 1, 1, tzinfo=UTC), None, pool)
+    root = SupervisorView("root", "root", "one_for_one", False, None, {}, 0, "never", (child,))
+
+    assert str(root).endswith(
+        "running 3, max_running 12, storm for 12.1 s, crashes 6, starts 0, "
+        "next look in 1.8 s, suspects 1"
+    )

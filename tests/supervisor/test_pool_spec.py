@@ -14,7 +14,7 @@ from everstep import BadCall, BadCombination, Pool
 @pytest.mark.parametrize(
     ("options", "advice"),
     [
-        ({"max_running": 0}, "max_running=1000"),
+        ({"max_running": 0}, "max_running=1 or more"),
         ({"max_running_per_lane": 0}, "max_running_per_lane=5"),
         ({"max_running_per_lane": 1.5}, "max_running_per_lane=5"),
         ({"rate": 5}, "rate=(100, 60)"),
