@@ -68,7 +68,7 @@ class Pacing:
     def _began(self, spec: Pool, storm: tuple[int, float]) -> None:
         reason = (
             f"more than {storm[0]} crashes within {storm[1]:g} s; until there are fewer, one task "
-            f"is let in every {pace(storm):g} s, and none is ended; look what its tasks have in "
+            f"is let in every {pace(storm):.3g} s, and none is ended; look what its tasks have in "
             f"common: await runtime.tasks(pool={spec.name!r}) shows their errors"
         )
         self._on_event("storm_began", reason, False)
