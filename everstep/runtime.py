@@ -40,6 +40,7 @@ from .storage.memory import MemoryStore
 from .storage.records import Status
 from .storage.sqlite import Durability, SqliteStore
 from .supervisor.catalogue import Catalogue
+from .supervisor.errors import RestartLimitExceeded
 from .supervisor.pool_spec import Pool
 from .supervisor.pools import Pools
 from .supervisor.services.events import Hub
@@ -132,6 +133,7 @@ class Runtime:
             allow_network_fs=allow_network_fs,
         )
         self._session: Session | None = None
+        self._outside = "it is not entered"
 
     def __repr__(self) -> str:
         state = repr(self._session.pools) if self._session else "closed"
@@ -198,8 +200,12 @@ class Runtime:
         if session.closed is None:
             session.closed = "it was left"
             session.pools.drain(self.grace, _CLEANUP)
+        self._outside = session.closed
         try:
             await session.supervision.__aexit__(kind, error, traceback)
+        except RestartLimitExceeded as given_up:
+            self._outside = f"its tree gave up: {given_up}"
+            raise
         finally:
             cancelled = await see_through(partial(self._close, session))
         if cancelled is not None:
@@ -339,7 +345,7 @@ class Runtime:
 
     def _open(self) -> Session:
         if self._session is None:
-            raise RuntimeClosed(self.path, "it is not entered")
+            raise RuntimeClosed(self.path, self._outside)
         return self._session
 
     def _pool_name(self, session: Session, pool: str | None) -> str:

@@ -5,6 +5,7 @@ python examples/fastapi_app.py          then open http://127.0.0.1:8000/docs
 
 import asyncio
 import os
+import signal
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Annotated
@@ -30,7 +31,11 @@ class Report(Actor):
 async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
     async with Runtime(os.environ.get("TASKS", "tasks.db"), grace=5) as runtime:
         app.state.runtime = runtime
-        yield
+        try:
+            yield
+        except asyncio.CancelledError:  # the runtime has failed: without it, do not serve on
+            signal.raise_signal(signal.SIGTERM)
+            raise
 
 
 app = FastAPI(lifespan=lifespan)

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from everstep import Pool, Restart, RestartLimitExceeded, Status, Supervisor
+from everstep import Pool, Restart, RestartLimitExceeded, RuntimeClosed, Status, Supervisor
 from tests.runtime.kit import Gate, Place, Unsteady, Waiting, heard, until
 
 
@@ -44,8 +44,10 @@ async def test_an_escalation_beyond_the_limit_of_the_tree_ends_the_body_and_lose
     pool = Pool("agents", restart=Restart(0, on_give_up="escalate"))
     tree = Supervisor("root", restart=Restart(0), children=[pool])
 
+    left = place.runtime(tree=tree)
+
     async def run_into_the_limit() -> None:
-        async with place.runtime(tree=tree) as runtime:
+        async with left as runtime:
             await runtime.start(Waiting(name="n"), id="n")
             await gate.until("n")
             await runtime.start(Unsteady(), id="u")
@@ -56,6 +58,8 @@ async def test_an_escalation_beyond_the_limit_of_the_tree_ends_the_body_and_lose
 
     assert isinstance(given_up.value.__cause__, RestartLimitExceeded)
     assert given_up.value.__cause__.supervisor == "root/agents"
+    with pytest.raises(RuntimeClosed, match=r"its tree gave up: .* 'u'"):
+        await left.task("u").status()
     gate.open("n")
     async with place.runtime(tree=Pool("agents")) as runtime:
         assert await runtime.task("n").result() == "n"
