@@ -364,9 +364,11 @@ def _tell(life: Life, ended: Exit) -> None:
         )  # fmt: skip
     elif isinstance(ended, Crashed) and progress.status is Status.PAUSED:
         _LOG.error(
-            "the task %s is paused (%s): %s; to go on: await runtime.task(%r).resume()",
-            life.task_id, progress.reason, ended.failure, life.task_id,
+            "the task %s is paused (%s): %s; to go on: await runtime.task(%r).resume()\n%s",
+            life.task_id, progress.reason, ended.failure, life.task_id, ended.failure.traceback,
         )  # fmt: skip
     elif isinstance(ended, Crashed):
-        failure = ended.failure
-        _LOG.warning("the task %s crashed: %s\n%s", life.task_id, failure, failure.traceback)
+        how, failure = "crashed", ended.failure
+        if progress.status is Status.FAILED:
+            how = f"crashed for the last time and has failed ({progress.reason})"
+        _LOG.warning("the task %s %s: %s\n%s", life.task_id, how, failure, failure.traceback)

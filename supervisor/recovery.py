@@ -9,8 +9,9 @@ from ..actors.environment import Environment
 from ..actors.exits import Released
 from ..actors.ledger import Ledger
 from ..storage.errors import Refused
-from ..storage.records import StepRow, TaskRow
+from ..storage.records import Status, StepRow, TaskRow
 from .applying import apply
+from .blame import read_blame
 from .decisions import after_death, after_release
 from .giving_up import escalates, given_up
 from .restart import Restart
@@ -54,7 +55,7 @@ class Recovery:
             found += len(page)
             await self._bury(page, together)
         if found:
-            _LOG.info("recovered %d tasks of processes that are gone", found)
+            _LOG.info("recovered %d task(s) of processes that are gone", found)
 
     async def _pages(self) -> AsyncIterator[list[TaskRow]]:
         after = 0
@@ -82,6 +83,7 @@ class Recovery:
             steps.setdefault(step.task, []).append(step)
         ledgers = [self._give_back(row, steps.get(row.key, []), together) for row in page]
         for ledger in await _written(ledgers):
+            _tell(ledger)
             self._escalate(ledger)
 
     def _escalate(self, ledger: Ledger) -> None:
@@ -109,6 +111,17 @@ class Recovery:
             return
         ledger.step(step._replace(open=0, attempts=step.attempts + 1, deaths_seen=deaths))
         ledger.event("step_died", step=step.identity, data={"attempt": step.attempts + 1})
+
+
+def _tell(ledger: Ledger) -> None:
+    """Say in the log that a task was given up for its deaths."""
+    progress, task_id = ledger.progress, ledger.row.id
+    words = {Status.PAUSED: "is paused", Status.FAILED: "has failed"}.get(progress.status)
+    if words is not None:
+        _LOG.error(
+            "the task %s %s (%s): %s; to go on: await runtime.task(%r).resume()",
+            task_id, words, progress.reason, read_blame(progress.error or b"{}").failure, task_id,
+        )  # fmt: skip
 
 
 async def _written(ledgers: Iterable[Ledger]) -> list[Ledger]:

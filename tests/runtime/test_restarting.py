@@ -1,12 +1,13 @@
 """A crashed task goes on from its checkpoints after its backoff, until it is given up."""
 
+import asyncio
 import logging
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
 from everstep import Actor, Restart, Retry, Status, TaskFailed, fixed, step
-from tests.runtime.kit import Place, Plain, Unsteady, kinds, next_event, until
+from tests.runtime.kit import Gate, Place, Plain, Unsteady, Waiting, kinds, next_event, until
 
 
 class Counted(Actor, name="runtime.Counted"):
@@ -126,6 +127,39 @@ async def test_a_pause_that_nobody_asked_for_is_logged_with_the_command_that_end
     errors = [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR]
     assert len(errors) == 1
     assert "runtime.task('u').resume()" in errors[0]
+    assert "ValueError: no" in errors[0].splitlines()[-1]
+
+
+@pytest.mark.parametrize(("on_give_up", "words"), [("pause", "is paused"), ("fail", "has failed")])
+async def test_a_task_that_is_given_up_for_its_deaths_is_logged_with_the_command(
+    place: Place, gate: Gate, caplog: pytest.LogCaptureFixture, on_give_up: Any, words: str
+) -> None:
+    pool = {"restart": Restart(max_deaths=2, on_give_up=on_give_up)}
+    for _ in range(2):
+        async with place.runtime(pool=pool) as runtime:
+            await runtime.start(Waiting(name="k"), id="k")
+            await gate.until("k")
+            gate.reached.clear()
+            place.die()
+
+    async with place.runtime(pool=pool) as runtime:
+        await until(runtime.task("k"), lambda info: info.reason == "deaths")
+        while "(deaths)" not in caplog.text:  # said when it is committed
+            await asyncio.sleep(0)
+
+    errors = [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR]
+    assert [error for error in errors if f"task k {words} (deaths)" in error]
+    assert "runtime.task('k').resume()" in errors[-1]
+
+
+async def test_the_last_crash_of_a_task_says_that_it_has_failed(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    Unsteady.errors = [ValueError("no")]
+    async with place.runtime(pool={"restart": Restart(0)}) as runtime:
+        await next_event(await runtime.start(Unsteady(), id="u"), "task_failed")
+
+    assert "task u crashed for the last time and has failed (crashes)" in caplog.text
 
 
 async def test_a_backoff_that_fails_is_replaced_and_the_task_goes_on(
