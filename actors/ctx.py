@@ -5,17 +5,18 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Awaitable, Callable, Coroutine
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, Never, TypeVar, TypeVarTuple, overload
 from uuid import UUID
 
 from . import rows
 from .definition import function_step
 from .effects import Done, NotDone, NotDoneRule
-from .errors import BadCall, checked_text
+from .errors import BadCall, WaitInStep, checked_text
 from .identity import stable_id
 from .never_sent import never_sent
 from .once import perform_once
+from .timers import Choose, chosen_delay, chosen_instant, sleep
 from .values import ValueCodec
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ Ts = TypeVarTuple("Ts")
 OnUnknown = Literal["pause", "retry", "fail"]
 
 _LOG = logging.getLogger("everstep.task")
-_OURS = ("task_", "step_", "steps_", "effect_", "chapter_")
+_OURS = ("task_", "step_", "steps_", "effect_", "chapter_", "wait_")
 
 
 class Again:
@@ -115,6 +116,8 @@ class Ctx:
             EffectMismatch: the intent was written with other arguments.
             EffectUnknown: it is unknown, and `on_unknown="fail"`.
         """
+        if self._scope.life.suspended:
+            await self._scope.life.waits.refused()
         scope = self._scope.present()
         if on_unknown not in ("pause", "retry", "fail"):
             raise BadCall("on_unknown", on_unknown, "is unknown", 'on_unknown="pause"')
@@ -146,7 +149,46 @@ class Ctx:
         """
         if name is not None:
             _named("name", name)
+        if self._scope.life.suspended:
+            return self._scope.life.waits.refused()
         return self._scope.present().perform(function_step(fn, name), args, {}, key)
+
+    # --- waits: in `run` only -------------------------------------------------------------
+
+    def sleep(self, seconds: float | timedelta, *, key: str = "") -> Coroutine[Any, Any, None]:
+        """Wait that long, over restarts too: what is left is waited, never more than was chosen.
+
+        A wait whose end is far leaves memory. A replay does not wait again. Cancelling it leaves
+        nothing of it. Calls from several asyncio tasks at once need a `key`.
+
+        Raises:
+            WaitInStep: it was called in a step.
+            Suspended: the task leaves memory meanwhile; not to be caught.
+        """
+        return self._slept("ctx.sleep", *chosen_delay(seconds), key)
+
+    def sleep_until(self, instant: datetime, *, key: str = "") -> Coroutine[Any, Any, None]:
+        """Wait until the clock shows that instant, wherever it is set meanwhile; see `sleep`.
+
+        `instant` names its time zone; a past one is over at once.
+        """
+        return self._slept("ctx.sleep_until", *chosen_instant(instant), key)
+
+    @property
+    def suspended(self) -> bool:
+        """Whether the task has left memory: what its code does now is not heard any more."""
+        return self._scope.life.suspended
+
+    def _slept(self, verb: str, choose: Choose, shown: str, key: str) -> Coroutine[Any, Any, None]:
+        life = self._scope.life
+        if life.suspended:
+            return life.waits.refused()
+        scope = self._scope.present()
+        if scope.identity:
+            raise WaitInStep(verb, scope.identity)
+        call = scope.make_call(function_step(_VERBS[verb], verb), (), {}, key)
+        call.preview = shown
+        return sleep(life, call, choose)
 
     def heartbeat(self) -> None:
         """A sign of life, for a step with `heartbeat=`. Costs nothing elsewhere."""
@@ -232,6 +274,12 @@ def _named(what: str, value: object) -> str:
 
 def _emit() -> None: ...
 def _now() -> None: ...
+def _sleep() -> None: ...
 
 
-_VERBS: dict[str, Callable[[], None]] = {"emit": _emit, "now": _now}
+_VERBS: dict[str, Callable[[], None]] = {
+    "emit": _emit,
+    "now": _now,
+    "ctx.sleep": _sleep,
+    "ctx.sleep_until": _sleep,
+}

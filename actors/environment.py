@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..storage.clock import Clock
 from ..storage.interface import Store
+from .standstill import Lookout
 from .values import Limits
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ class Environment:
     """Seconds that cancelled user code gets before it is never resumed again."""
     grace: float = 10.0
     """Seconds that steps in the air get to reach their checkpoint."""
+    idle_after: float = 10.0
+    """Seconds that a task stays in memory while all of it stands in durable waits."""
     on_commit: Callable[[Ledger], None] | None = None
     """Told on the loop after each commit of a task, for those who follow its events."""
     effects_running: dict[str, asyncio.Future[None]] = field(
@@ -41,3 +44,7 @@ class Environment:
     """Calls of effects that still run in this process, by operation id."""
     severed: list[Any] = field(default_factory=list[Any])
     """Coroutines that were cut off: they stay referenced, or their `finally` would run."""
+    lookout: Lookout = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.lookout = Lookout(self.clock)

@@ -23,8 +23,10 @@ __all__ = [
     "ReplayMismatch",
     "StateUnreadable",
     "StepTimeout",
+    "Suspended",
     "UnaskedCancellation",
     "UnknownActor",
+    "WaitInStep",
     "checked_text",
 ]
 
@@ -146,9 +148,27 @@ class AmbiguousStep(EverstepError):
         self.step = step
         self.parameter = parameter
         remedy = f'@step(key="{parameter}")' if parameter else "ctx.step(…, key=…)"
+        if step.startswith("ctx."):
+            remedy = f"{step}(…, key=…)"
         super().__init__(
             f"step {step} is called from two asyncio tasks at once, so a restart could not tell "
             f"the calls apart; give each call a key: {remedy}"
+        )
+
+
+class WaitInStep(EverstepError):
+    """A durable wait was asked for inside a step. Never retried."""
+
+    def __init__(self, verb: str, step: str) -> None:
+        self.verb = verb
+        self.step = step
+        super().__init__(
+            f"{verb} was called in step {step}, which runs again from its beginning when it "
+            "fails or its process dies; split the step, and wait between its halves:\n"
+            "    async def run(self):\n"
+            f"        await self.{step}_before()\n"
+            f"        await self.{verb}(…)\n"
+            f"        await self.{step}_after()"
         )
 
 
@@ -309,3 +329,25 @@ class StateUnreadable(EverstepError):
             f"{where} of the actor {actor!r} does not load: {why}; "
             "put back a class that reads it, or lift the old form with @upcast, then resume"
         )
+
+
+# --- passes through the code of a task ------------------------------------------------------
+
+
+class Suspended(BaseException):
+    """The task leaves memory until one of its durable waits ends; then `run` starts again.
+
+    Raised in each of its waits, and by every call of a step or of `ctx` after that. Nothing that
+    its code still does reaches the store, and how `run` ends is ignored: let it pass. Blocks of
+    `finally` run at each leaving; `ctx.suspended` tells them.
+    """
+
+    def __init__(self, task_id: str) -> None:
+        self.task_id = task_id
+        super().__init__(
+            f"the task {task_id!r} leaves memory until one of its waits ends, and then starts "
+            "again from its checkpoints; let this exception pass"
+        )
+
+    def __reduce__(self) -> tuple[type[Suspended], tuple[str]]:
+        return type(self), (self.task_id,)

@@ -52,6 +52,7 @@ async def perform(life: Incarnation, call: Call, *, ends_plan: bool = False) -> 
     finally:
         traffic.backed_off(call.identity)
         traffic.leaves(call.scope, at_root)
+        life.waits.stir()
         if life.goes_on:
             life.journal.no_longer_due()
         call.scope.has_landed(call)

@@ -8,7 +8,7 @@ from ..storage.errors import EverstepError
 from ..storage.records import StepReset
 from .failures import Failure, StepFailed
 
-__all__ = ["Crashed", "Exit", "Fenced", "Halted", "Released", "Succeeded"]
+__all__ = ["Crashed", "Exit", "Fenced", "Halted", "Left", "Released", "Succeeded"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,15 @@ class Released:
 
 
 @dataclass(frozen=True, slots=True)
+class Left:
+    """It stood in durable waits and has left memory; its row says so and nothing is charged."""
+
+
+@dataclass(frozen=True, slots=True)
 class Fenced:
     """The store refused a write of this life: somebody else owns the task, or the store is gone."""
 
     refusal: EverstepError
 
 
-Exit = Succeeded | Crashed | Halted | Released | Fenced
+Exit = Succeeded | Crashed | Halted | Released | Left | Fenced

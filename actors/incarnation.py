@@ -13,14 +13,15 @@ from typing import Any
 
 from ..storage.clock import Timer
 from ..storage.errors import EverstepError
-from ..storage.records import EffectRow, EffectState, Loaded, StepReset, StepRow
+from ..storage.records import EffectRow, EffectState, Loaded, StepRow
 from .actor import Actor, is_flow
 from .ctx import Again
+from .endings import crashed_by
 from .environment import Environment
-from .errors import BadCall, ReplayMismatch, StateUnreadable, UnaskedCancellation
+from .errors import BadCall, ReplayMismatch, StateUnreadable, Suspended, UnaskedCancellation
 from .execution import perform
-from .exits import Crashed, Exit, Fenced, Halted, Released, Succeeded
-from .failures import failure_of, found_in
+from .exits import Crashed, Exit, Fenced, Halted, Left, Released, Succeeded
+from .failures import failure_of
 from .history import chapter_view, lifted, present_view
 from .identity import chapter_prefix, inside
 from .journal import Journal
@@ -33,7 +34,8 @@ from .schema import Schema
 from .scope import CURRENT, Call, Scope
 from .traffic import WAKE_UP, resolve, settled_within
 from .values import ValueCodec
-from .verdicts import Ended, Parted, leaves_for_good
+from .verdicts import Ended, Parted
+from .waits import Seat, Waits
 
 __all__ = ["Incarnation"]
 
@@ -51,8 +53,10 @@ class Incarnation(Keeping):
         *,
         reset_after: float,
         loaded: Loaded | None = None,
+        seat: Seat | None = None,
     ) -> None:
         super().__init__(environment, ledger)
+        self.waits = Waits(self, seat)
         self.actor = actor
         self.schema = Schema.of(actor)
         self._reset_after = reset_after
@@ -96,6 +100,7 @@ class Incarnation(Keeping):
             return Crashed(failure_of(bug), never_retried=False)
         finally:
             self.fence()
+            self.waits.end()
             if self._reset is not None:
                 self._reset.cancel()
             resolve(self._over)
@@ -149,6 +154,7 @@ class Incarnation(Keeping):
             self._watch = None
             watch.settle()
             CURRENT.reset(token)
+        self.waits.wake()
         if isinstance(error, Severed):
             self.root.cut_off()
             self.environment.severed.append(code)
@@ -166,6 +172,8 @@ class Incarnation(Keeping):
         if self.journal.finished:
             await self.ledger.durable()
             return Succeeded()
+        if isinstance(self._outcome, Left):
+            await self.ledger.durable()
         if self._outcome is not None:
             return self._outcome
         if error is None:
@@ -177,7 +185,7 @@ class Incarnation(Keeping):
             return Fenced(refused)
         if isinstance(error, (asyncio.CancelledError, Severed)):
             error = UnaskedCancellation("run")
-        return self._crashed(error)
+        return crashed_by(error, self.root, self.ledger)
 
     # --- how it ended -----------------------------------------------------------------
 
@@ -199,24 +207,13 @@ class Incarnation(Keeping):
         await self.ledger.durable()
         return Succeeded()
 
-    def _crashed(self, error: BaseException) -> Crashed:
-        leaving = self.root.left_by({failed.identity for failed in found_in(error)})
-        total = self.ledger.progress.deaths_total
-        key = self.ledger.row.key
-        final = leaves_for_good(error)
-        return Crashed(
-            failure=failure_of(error, final=final),
-            never_retried=final,
-            forget=tuple(StepReset(key, identity, total) for identity in sorted(leaving)),
-            step=next(found_in(error), None),
-        )
-
     async def _wind_up(self) -> None:
         """`run` is over: end the steps that still run, uncharged, and wait for that, bounded."""
         traffic = self.journal.traffic
         if isinstance(self._outcome, Halted):
             await traffic.landed_within(self.clock, traffic.attempts, self.environment.grace)
         await self.end_below(self.root)
+        self.waits.end()
 
     async def end_below(self, scope: Scope) -> None:
         """End the steps that were called in this scope and still run; uncharged and bounded."""
@@ -249,6 +246,9 @@ class Incarnation(Keeping):
         if not self._begun:
             await self._over_within(cleanup)
             return
+        if self.waits.resting and self.fenced is None:
+            self.waits.leave()
+            await self._over_within(cleanup)
         traffic = self.journal.traffic
         until = self.clock.monotonic() + grace
         await traffic.landed_within(self.clock, traffic.attempts, grace)
@@ -267,6 +267,21 @@ class Incarnation(Keeping):
         await self._over_within(WAKE_UP)
         for attempt in () if self._over.done() else traffic.attempts:
             self.let_go(attempt.row, "step_cut")
+
+    def suspend(self, left: Left) -> None:
+        """From now on every call of its code raises Suspended, and nothing of it is written."""
+        self._outcome = left
+        self.suspended = True
+        self.fence()
+        if self._watch is not None:
+            self._watch.expect_end(Suspended(self.task_id))
+
+    def cancel_code(self, task: asyncio.Task[Any]) -> None:
+        """Cancel one of the asyncio tasks that run its code, the one of `run` in due form."""
+        if self._watch is not None and self._watch.is_of(task):
+            self._watch.cancel()
+        else:
+            task.cancel()
 
     async def _over_within(self, seconds: float) -> None:
         if self._over is not None:
@@ -307,6 +322,7 @@ class Incarnation(Keeping):
         self.check_fenced()
         if self._outcome is not None:
             raise Ended("the task is halted")
+        self.waits.wake()
 
     def check_loop(self) -> None:
         """Raise BadCall where a step or an effect is awaited on a loop of its own, in a thread."""

@@ -8,7 +8,7 @@ from ..storage.clock import Clock
 from ..storage.errors import EverstepError, StaleIncarnation
 from ..storage.records import StepRow
 from .environment import Environment
-from .errors import LogItemChanged
+from .errors import LogItemChanged, Suspended
 from .journal import Journal
 from .ledger import Ledger
 from .state import changed_items, collect, rebase
@@ -31,6 +31,8 @@ class Keeping:
         self.ledger = ledger
         self.limits = environment.limits
         self.fenced: EverstepError | None = None
+        self.suspended = False
+        """It has left memory, or is just leaving."""
         self.draining = False
         """Its end was asked for, or it is halted: no attempt begins any more."""
         self.checkpoints = 0
@@ -58,6 +60,8 @@ class Keeping:
 
     def check_fenced(self) -> None:
         """Raise if nothing of this life may reach the ledger any more."""
+        if self.suspended:
+            raise Suspended(self.task_id)
         if self.fenced is not None:
             raise self.fenced
 

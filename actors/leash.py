@@ -148,12 +148,23 @@ class Watch:
 
     def end(self, cause: BaseException) -> None:
         """Cancel the code now. The first cause stands."""
-        if self.cause is not None:
-            return
+        if self.cause is None:
+            self._cancel()
+            self.expect_end(cause)
+
+    def expect_end(self, cause: BaseException) -> None:
+        """The code ends by itself; it is cut off where it does not in its time for cleaning up."""
         self.cause = cause
         self._disarm()
-        self._cancel()
         self._timers["cut"] = self._clock.call_later(self._cleanup, self.cut)
+
+    def cancel(self) -> None:
+        """Cancel the code once, and take that back when it has ended."""
+        self._cancel()
+
+    def is_of(self, task: asyncio.Task[Any]) -> bool:
+        """Whether it is this asyncio task that awaits the code."""
+        return self._task is task
 
     def cut(self) -> None:
         """Never resume the code again; wake whoever awaits it."""

@@ -10,7 +10,17 @@ from ..storage.records import Outcome, StepRow
 if TYPE_CHECKING:
     from .scope import Call
 
-__all__ = ["begun", "charged", "completed", "due_of", "failed", "first", "let_go", "recorded"]
+__all__ = [
+    "begun",
+    "charged",
+    "completed",
+    "due_of",
+    "failed",
+    "first",
+    "let_go",
+    "not_due",
+    "recorded",
+]
 
 
 def first(
@@ -159,8 +169,13 @@ def recorded(row: StepRow, seq: int, output: bytes, now: float) -> StepRow:
     return row._replace(outcome=Outcome.COMPLETED, seq=seq, output=output, ended_at=now)
 
 
+def not_due(row: StepRow) -> StepRow:
+    """The wait, or the backoff, is over or given up."""
+    return row._replace(due_at=None, due_boot=None, due_delay=None)
+
+
 def due_of(row: StepRow) -> Due | None:
-    """The stored end of the step's backoff."""
+    """The stored end of the step's backoff, or of the wait."""
     if row.due_at is None:
         return None
     return Due(row.due_at, row.due_boot, row.due_delay or 0.0)

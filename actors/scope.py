@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import weakref
 from collections.abc import Coroutine
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from ..storage.errors import StaleAttempt
 from ..storage.records import StepRow
 from .ctx import Ctx
+from .current import CURRENT
 from .errors import AmbiguousStep, checked_text
 from .identity import identity_of
 from .schema import split, split_items
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from .schema import Frame
 
 __all__ = ["CURRENT", "Call", "Scope"]
-
-CURRENT: ContextVar[Scope | None] = ContextVar("everstep_scope", default=None)
-"""The scope whose code is running. Child tasks and our threads inherit it."""
 
 
 class Call:
@@ -150,6 +147,8 @@ class Scope:
         self, definition: StepDefinition, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Coroutine[Any, Any, Any]:
         """Number the call now; the coroutine executes it, or returns what it returned before."""
+        if self.life.suspended:
+            return self.life.waits.refused()
         return self.present().perform(definition, args, kwargs, None)
 
     def perform(

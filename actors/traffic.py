@@ -146,6 +146,11 @@ class Traffic:
         if self._dues.pop(identity, None) is not None:
             self._leaves += 1
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no step executes, is about to, or backs off."""
+        return self._leaves == 0 and not self._dues
+
     def only_waits(self) -> Due | None:
         """When the first backoff ends, if nothing but backoffs is under way."""
         if self._leaves or not self._dues:

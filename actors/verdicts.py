@@ -18,6 +18,7 @@ from .errors import (
     NotValid,
     PayloadTooLarge,
     StepTimeout,
+    WaitInStep,
 )
 from .failures import found_in
 
@@ -42,6 +43,7 @@ _NEVER_RETRIED = (
     NotSerializable,
     NotValid,
     PayloadTooLarge,
+    WaitInStep,
 )
 
 

@@ -23,8 +23,10 @@ from .actors.errors import (
     ReplayMismatch,
     StateUnreadable,
     StepTimeout,
+    Suspended,
     UnaskedCancellation,
     UnknownActor,
+    WaitInStep,
 )
 from .actors.failures import Failure, StepFailed
 from .actors.log import Log
@@ -178,6 +180,7 @@ __all__ = [
     "Supervisor",
     "SupervisorFailed",
     "SupervisorView",
+    "Suspended",
     "SystemClock",
     "Task",
     "TaskCancelled",
@@ -189,6 +192,7 @@ __all__ = [
     "UnaskedCancellation",
     "UnknownActor",
     "Unsupervised",
+    "WaitInStep",
     "exponential",
     "fixed",
     "from_tenacity",

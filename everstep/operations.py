@@ -8,6 +8,7 @@ from typing import Any
 from .actors.effects import Done, NotDone
 from .actors.errors import BadCall
 from .actors.ledger import Ledger
+from .actors.timers import is_wait
 from .actors.values import ValueCodec
 from .session import Session
 from .storage.errors import Refused, StaleIncarnation
@@ -88,7 +89,7 @@ async def _fresh_budgets(session: Session, row: TaskRow) -> list[StepReset]:
         resets += [
             StepReset(row.key, step.identity, progress.deaths_total)
             for _, step in page
-            if step.outcome is None and step.chapter == progress.chapter
+            if step.outcome is None and step.chapter == progress.chapter and not is_wait(step)
         ]
     return resets
 

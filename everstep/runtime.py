@@ -83,6 +83,7 @@ class Runtime:
     - `durability`: "full" survives a power cut, "normal" the death of the process.
     - `wait`: seconds to wait for a file that another process owns.
     - `grace`: seconds that running steps get to reach their checkpoint when it is left.
+    - `idle_after`: seconds that a task in durable waits stays in memory; it holds no slot there.
     - `store_patience`: seconds the store may be unable to commit before the runtime stops.
     - `allow_network_fs`: accept a file system whose locks cannot be trusted.
     - `limits`: sizes in bytes that no value and no state may exceed.
@@ -105,6 +106,7 @@ class Runtime:
         durability: Durability = "full",
         wait: float = 0,
         grace: float = 10,
+        idle_after: float = 10,
         store_patience: float = 60,
         allow_network_fs: bool = False,
         limits: Limits | None = None,
@@ -116,6 +118,7 @@ class Runtime:
     ) -> None:
         self.path = path_of(path)
         self.grace = seconds_of("grace", grace)
+        self._idle_after = seconds_of("idle_after", idle_after)
         self._actors = actors_of(actors)
         self._tree = tree_of(tree)
         self._limits = limits or Limits()
@@ -188,6 +191,7 @@ class Runtime:
             debug=self._debug,
             cleanup=_CLEANUP,
             grace=self.grace,
+            idle_after=self._idle_after,
         )
 
     async def __aexit__(

@@ -203,7 +203,7 @@ class Store(Protocol):
         ...
 
     async def orphans(self, *, after: int = 0, limit: int = 500) -> list[TaskRow]:
-        """Tasks shown `running` under an epoch before this one, by key."""
+        """Tasks shown running, or waiting in memory, under an epoch before this one, by key."""
         ...
 
     async def open_steps(self, keys: Collection[int]) -> list[StepRow]:
@@ -215,6 +215,19 @@ class Store(Protocol):
 
         Measured as in `claimable`; None where no task waits for that.
         """
+        ...
+
+    async def due_waits(
+        self, pool: str, *, now: float, since_boot: float | None, limit: int
+    ) -> list[TaskRow]:
+        """Tasks out of memory (`waiting`, owned by nobody) whose first wait is due.
+
+        Measured as in `claimable`; the earliest of each clock first.
+        """
+        ...
+
+    async def next_wait(self, pool: str, *, now: float, since_boot: float | None) -> float | None:
+        """Seconds until the first wait of a task out of memory falls due; 0 where one is."""
         ...
 
     async def load(self, key: int, *, flow: bool) -> Loaded:

@@ -69,7 +69,8 @@ class Progress(NamedTuple):
 
     status: Status
     epoch: int | None
-    """The epoch of the process that owns the task; None when nobody does."""
+    """The epoch of the process that owns the task; None when nobody does, as of a task that waits
+    and has left memory."""
     generation: int
     """Raised when the task is given up, paused or cancelled, and when a person resumes it."""
     incarnation: int
@@ -92,7 +93,8 @@ class Progress(NamedTuple):
     death_epoch: int | None
     """The epoch of the process in which the task died last."""
     due_at: float | None
-    """Not before this instant: a crash's backoff (queued), or all its steps back off (running)."""
+    """Not before this instant: a crash's backoff (queued), all its steps back off (running), or
+    the first of its waits to end (waiting)."""
     due_boot: float | None
     due_delay: float | None
     claimed_at: float | None

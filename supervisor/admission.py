@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -11,7 +10,6 @@ from typing import NamedTuple
 
 from ..actors.actor import Actor
 from ..actors.environment import Environment
-from ..actors.errors import UnknownActor
 from ..actors.exits import Crashed
 from ..actors.ledger import Ledger
 from ..storage.clock import Due, Timer, left_of
@@ -27,11 +25,12 @@ from .lives import Lives
 from .pacing import Pacing
 from .pool_info import PoolInfo, PoolListener
 from .pool_spec import Pool
+from .strangers import Strangers
 from .suspects import suspect_of
+from .waking import Waking
 
 __all__ = ["Admission"]
 
-_LOG = logging.getLogger("everstep")
 _AT_ONCE = 64
 """Claims, and so loads, that are asked of the store together."""
 _QUEUES = 128
@@ -75,6 +74,7 @@ class Admission:
         self._catalogue = catalogue
         self._lives = lives
         self._commons = commons
+        self._waking = Waking(spec_of().name, environment)
         self._on_failure = on_failure
         self._lineup = commons.lineup
         self._turns = Turns()
@@ -94,7 +94,7 @@ class Admission:
         self._ready = False
         self._due = Earliest(self._clock, self._fell_due)
         self._tick: Timer | None = None
-        self._reported: set[str] = set()
+        self._strangers = Strangers(self._store, catalogue)
         self._task: asyncio.Task[None] | None = None
 
     # --- asked and told by the pool -------------------------------------------------------
@@ -128,7 +128,7 @@ class Admission:
     @property
     def room(self) -> int:
         """How many tasks may be let in just now, whatever their lanes."""
-        return self._pacing.allows(self._spec.max_running - len(self._lives))
+        return self._pacing.allows(self._lives.seats.room)
 
     def opens_to(self, lane: str | None) -> bool:
         """Whether a task that is just being started may run at once, ahead of nobody."""
@@ -136,7 +136,7 @@ class Admission:
         return not waiting and self._admits(lane) and self._store.trouble is None
 
     def _admits(self, lane: str | None) -> bool:
-        free = below(self._spec.max_running_per_lane, self._lives.lanes, lane)
+        free = below(self._spec.max_running_per_lane, self._lives.seats.lanes, lane)
         return free and self.room > 0
 
     def begin(self, ledger: Ledger, actor: type[Actor], loaded: Loaded | None = None) -> Life:
@@ -165,7 +165,16 @@ class Admission:
         self.tried(life)
         if isinstance(life.ended, Crashed):
             self._pacing.crashed()
-        if self._may_be_queued(life.ledger.progress) or self._was_full(life.lane):
+        progress = life.ledger.progress
+        if progress.status is Status.WAITING and progress.due_at is not None:
+            self._due.arm(self._left(progress))
+        if self._may_be_queued(progress):
+            self.queued()
+        self.rested(life.lane)
+
+    def rested(self, lane: str | None) -> None:
+        """A slot is free, and one of the lane."""
+        if self._was_full(lane):
             self.queued()
         if self._queued or (self._suspects and not self._lineup.busy):
             self._woken.set()
@@ -182,16 +191,18 @@ class Admission:
     def _was_full(self, lane: str | None) -> bool:
         """Whether the slot that is free now was one that others of the lane may have waited for."""
         cap = self._spec.max_running_per_lane
-        return lane is not None and cap is not None and self._lives.lanes.get(lane, 0) + 1 >= cap
+        return (
+            lane is not None and cap is not None and self._lives.seats.lanes.get(lane, 0) + 1 >= cap
+        )
 
     def info(self) -> PoolInfo:
         """What the pool shows of itself."""
         left = [wait for wait in (self._due.left, self._pacing.left) if wait is not None]
         return PoolInfo(
             name=self._spec.name,
-            running=len(self._lives),
+            running=self._lives.seats.taken,
             max_running=self._spec.max_running,
-            lanes=dict(self._lives.lanes),
+            lanes=dict(self._lives.seats.lanes),
             storm=self._pacing.storm,
             crashes=self._pacing.crashes,
             starts=self._pacing.starts,
@@ -203,6 +214,8 @@ class Admission:
         """Tell the lineup of checkpoints that are durable."""
         if life.incarnation is None or not self._lineup.tried(life.key):
             return
+        if life.ledger.status is Status.WAITING and self._lineup.through(life.key):
+            self.queued()
         while life.checkpoints < life.incarnation.checkpoints:
             life.checkpoints += 1
             if self._lineup.checkpoint(life.key):
@@ -228,6 +241,8 @@ class Admission:
             await self._commons.recover()
         self._pacing.settle()
         looked = self._moment()
+        if self._look_due:
+            await self._waking.run()
         if self._suspects and not self._lineup.busy and self.room > 0:
             await self._admit_suspects()
         if self._queued:
@@ -235,7 +250,7 @@ class Admission:
         if self._look_due:
             self._look_due = False
             await self._arm_next_due(looked)
-            await self._report_strangers()
+            await self._strangers.report(self._spec.name)
         self._pacing.arm(waiting=self._queued or self._suspects)
         self._ready = True
 
@@ -284,7 +299,7 @@ class Admission:
         places = allot(
             look.queues(page),
             room,
-            running=self._lives.lanes,
+            running=self._lives.seats.lanes,
             cap=self._spec.max_running_per_lane,
             since=self._turns.since,
         )
@@ -329,7 +344,7 @@ class Admission:
 
     def _fitting(self, rows: Sequence[TaskRow]) -> dict[int, TaskRow]:
         """Those of the tasks, by key, for which there is a slot in their lane."""
-        lanes = Counter(self._lives.lanes)
+        lanes = Counter(self._lives.seats.lanes)
         fitting: dict[int, TaskRow] = {}
         for row in rows:
             if below(self._spec.max_running_per_lane, lanes, row.lane):
@@ -370,6 +385,9 @@ class Admission:
         )
         if left is not None:
             self._due.arm(left - (self._clock.monotonic() - looked.monotonic))
+        left = await self._waking.next_due()
+        if left is not None:
+            self._due.arm(left)
 
     def _fell_due(self) -> None:
         self._look_due = True
@@ -379,16 +397,3 @@ class Admission:
         self._tick = self._clock.call_later(_TICK, self._look_again)
         self._recover = self._look_due = True
         self.queued()
-
-    async def _report_strangers(self) -> None:
-        """Say once of each name of an actor that means no class here, or two, that tasks wait."""
-        known = self._catalogue.known()
-        doubtful = self._catalogue.ambiguous()
-        for name, count in (await self._store.strangers(self._spec.name, actors=known)).items():
-            if name in self._reported:
-                continue
-            self._reported.add(name)
-            error = doubtful.get(name) or UnknownActor(
-                name, f'no class here has this name (import it, or: class …(Actor, name="{name}"))'
-            )
-            _LOG.warning("%d tasks wait in the pool %s: %s", count, self._spec.name, error)

@@ -26,6 +26,7 @@ __all__ = [
     "at_claim",
     "at_resume",
     "at_settle",
+    "at_wake",
 ]
 
 
@@ -61,6 +62,12 @@ def at_claim(progress: Progress, *, epoch: int, now: float) -> Decision:
         due_delay=None,
     )
     return Decision(after, (Told("task_claimed", {"incarnation": after.incarnation}),))
+
+
+def at_wake(progress: Progress) -> Decision:
+    """The first wait of a task that left memory is over: it is queued to go on."""
+    after = _left(progress)._replace(status=Status.QUEUED)
+    return Decision(after, (Told("task_woken", {}),))
 
 
 def after_crash(
@@ -108,6 +115,8 @@ def after_release(progress: Progress, end: Released) -> Decision:
     Where all its steps backed off, what is left of the delay is still waited in the queue.
     """
     after = progress._replace(status=Status.QUEUED, epoch=None)
+    if progress.status is Status.WAITING:
+        after = _left(after)  # it stands in its waits again, and says until when
     data: dict[str, Any] = {}
     if end.late:
         data["late"] = list(end.late)

@@ -9,6 +9,8 @@ from ..actors.exits import Exit
 from ..actors.incarnation import Incarnation
 from ..actors.ledger import Ledger
 from ..storage.clock import Timer
+from ..storage.records import Status
+from .seats import LifeSeat
 
 __all__ = ["Life"]
 
@@ -17,12 +19,13 @@ class Life:
     """One slot of a pool, and who holds it."""
 
     __slots__ = ("actor", "checkpoints", "claimed", "ended", "incarnation", "ledger", "over",
-                 "task", "trial")  # fmt: skip
+                 "seat", "task", "trial")  # fmt: skip
 
-    def __init__(self, ledger: Ledger, actor: type[Actor]) -> None:
+    def __init__(self, ledger: Ledger, actor: type[Actor], seat: LifeSeat) -> None:
         loop = asyncio.get_running_loop()
         self.ledger = ledger
         self.actor = actor
+        self.seat = seat
         self.incarnation: Incarnation | None = None
         """None until the claim is committed."""
         self.task: asyncio.Task[None] | None = None
@@ -47,6 +50,13 @@ class Life:
     @property
     def lane(self) -> str | None:
         return self.ledger.row.lane
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the task is still held here, running or in its waits."""
+        progress = self.ledger.progress
+        waits = progress.status is Status.WAITING and progress.epoch is not None
+        return progress.status is Status.RUNNING or waits
 
     @property
     def steps_running(self) -> tuple[str, ...]:

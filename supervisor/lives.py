@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import suppress
 from contextvars import Context
 from dataclasses import replace
@@ -27,6 +26,7 @@ from .giving_up import escalates, given_up
 from .life import Life
 from .pool_spec import DEFAULT_RESTART, Pool
 from .restart import Restart
+from .seats import Seats
 from .waiting import all_done
 
 __all__ = ["Lives"]
@@ -52,6 +52,7 @@ class Lives:
         environment: Environment,
         path: str,
         spec_of: Callable[[], Pool],
+        seats: Seats,
         *,
         on_free: Callable[[Life], None],
         on_failure: Callable[[Exception], None],
@@ -60,12 +61,12 @@ class Lives:
         self._environment = environment
         self._path = path
         self._spec_of = spec_of
+        self.seats = seats
         self._on_free = on_free
         self._on_failure = on_failure
         self._on_leaving = on_leaving
         self._context = Context()
         self._held: dict[int, Life] = {}
-        self._lanes: Counter[str | None] = Counter()
         self._cuts: set[asyncio.Task[None]] = set()
         self.graveyard: set[asyncio.Task[None]] = set()
         """Tasks whose code swallowed its end: never resumed by us, kept so that none is lost."""
@@ -84,11 +85,6 @@ class Lives:
         return self._held.get(key)
 
     @property
-    def lanes(self) -> Mapping[str | None, int]:
-        """How many slots are taken by tasks of each lane; lanes without any are left out."""
-        return self._lanes
-
-    @property
     def _restart(self) -> Restart:
         return self._spec_of().restart
 
@@ -100,8 +96,8 @@ class Lives:
         `loaded` is what the store holds once it is, where that is known. Every life begins in
         the same empty context, whoever started the task.
         """
-        life = self._held[ledger.row.key] = Life(ledger, actor)
-        self._lanes[life.lane] += 1
+        seat = self.seats.take(ledger.row.key, ledger.row.lane)
+        life = self._held[ledger.row.key] = Life(ledger, actor, seat)
         loop = asyncio.get_running_loop()
         name = f"everstep task {life.task_id}"
         life.task = loop.create_task(
@@ -147,6 +143,7 @@ class Lives:
                 life.actor,
                 reset_after=self._restart.reset_after,
                 loaded=loaded,
+                seat=life.seat,
             )
         except EverstepError as unfit:
             remedy = f"await runtime.task({life.task_id!r}).resume()"
@@ -180,9 +177,7 @@ class Lives:
     def _free(self, life: Life) -> None:
         if self._held.get(life.key) is life:
             del self._held[life.key]
-            self._lanes[life.lane] -= 1
-            if not self._lanes[life.lane]:
-                del self._lanes[life.lane]
+            self.seats.give(life.key)
         if life.trial is not None:
             life.trial.cancel()
         if not life.over.done():
@@ -274,7 +269,7 @@ class Lives:
 
         Cancelling the caller stops none of it. Raises Refused, StoreFailed.
         """
-        if life.ended is not None or life.ledger.status is not Status.RUNNING:
+        if life.ended is not None or not life.goes_on:
             await all_done(self._environment.clock, [life.over], _RECORDING)
             return False
         decision = decide(life.ledger.progress)

@@ -19,6 +19,7 @@ from .life import Life
 from .lives import Lives
 from .pool_info import PoolInfo, PoolListener
 from .pool_spec import Pool
+from .seats import Seats
 
 __all__ = ["LivePool"]
 
@@ -56,6 +57,7 @@ class LivePool:
             environment,
             path,
             self._present,
+            Seats(self._present, self._rested),
             on_free=self._freed,
             on_failure=self.fail,
             on_leaving=on_leaving,
@@ -113,7 +115,7 @@ class LivePool:
 
     @property
     def running(self) -> int:
-        return len(self._lives)
+        return self._lives.seats.taken
 
     @property
     def graveyard(self) -> frozenset[asyncio.Task[None]]:
@@ -174,6 +176,10 @@ class LivePool:
         else:
             self._admission.freed(life)
 
+    def _rested(self, lane: str | None) -> None:
+        if not self._stopping:
+            self._admission.rested(lane)
+
     def fail(self, error: Exception) -> None:
         """Tell the owner why this pool cannot go on. Once, and not while it stops."""
         if not self._failed and not self._stopping:
@@ -181,4 +187,4 @@ class LivePool:
             self._tell_failure(error)
 
     def __repr__(self) -> str:
-        return f"<LivePool {self.spec.name}: {len(self._lives)} of {self.spec.max_running}>"
+        return f"<LivePool {self.spec.name}: {self.running} of {self.spec.max_running}>"

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..storage.records import Progress, TaskRow
+from ..storage.records import Progress, Status, TaskRow
 
 __all__ = ["Lineup", "Orphans", "Suspect", "counted", "suspect_of"]
 
@@ -103,8 +103,8 @@ class Lineup:
 
 
 def counted(progress: Progress) -> bool:
-    """Whether a death counts for this orphan: not where all its steps backed off, so none ran."""
-    return progress.due_at is None
+    """Whether a death counts for this orphan: not where all its steps backed off, or it waited."""
+    return progress.due_at is None and progress.status is Status.RUNNING
 
 
 class Orphans:

@@ -171,6 +171,14 @@ class WatchedStore:
     async def next_due(self, pool: str, *, now: float, since_boot: float | None) -> float | None:
         return await self._store.next_due(pool, now=now, since_boot=since_boot)
 
+    async def due_waits(
+        self, pool: str, *, now: float, since_boot: float | None, limit: int
+    ) -> list[TaskRow]:
+        return await self._store.due_waits(pool, now=now, since_boot=since_boot, limit=limit)
+
+    async def next_wait(self, pool: str, *, now: float, since_boot: float | None) -> float | None:
+        return await self._store.next_wait(pool, now=now, since_boot=since_boot)
+
     async def load(self, key: int, *, flow: bool) -> Loaded:
         return await self._store.load(key, flow=flow)
 

@@ -12,11 +12,12 @@ from ..clock import Clock
 from ..errors import StoreClosed
 from ..interface import Alarm, Draft, QueuePage, RecordedEvent, Share
 from ..records import EffectRow, Loaded, Status, StepRow, TaskRow, TreeRow
-from . import overview, queries
+from . import overview, queries, waits
 from .epoch import Opening
 from .executor import Executor
 from .lanes import lanes
 from .reader import Reader
+from .strangers import queues, strangers
 from .thread import to_the_end
 from .upkeep import Upkeep
 from .writer import Writer
@@ -232,14 +233,14 @@ class SqlStore(ABC):
 
     async def strangers(self, pool: str, *, actors: Collection[str]) -> dict[str, int]:
         """How many queued tasks there are of each actor that is none of these."""
-        return await self._reading().run(partial(queries.strangers, pool=pool, actors=actors))
+        return await self._reading().run(partial(strangers, pool=pool, actors=actors))
 
     async def queues(self) -> dict[str, int]:
         """Names of the pools that have queued tasks, and how many."""
-        return await self._reading().run(queries.queues)
+        return await self._reading().run(queues)
 
     async def orphans(self, *, after: int = 0, limit: int = 500) -> list[TaskRow]:
-        """Tasks shown `running` under an epoch before this one, by key."""
+        """Tasks shown running, or waiting in memory, under an epoch before this one, by key."""
         return await self._reading().run(
             partial(queries.orphans, epoch=self.epoch, after=after, limit=limit)
         )
@@ -252,6 +253,20 @@ class SqlStore(ABC):
         """Seconds until the first queued task of this pool that is not due yet falls due."""
         return await self._reading().run(
             partial(queries.next_due, pool=pool, now=now, since_boot=since_boot)
+        )
+
+    async def due_waits(
+        self, pool: str, *, now: float, since_boot: float | None, limit: int
+    ) -> list[TaskRow]:
+        """Tasks out of memory whose first wait is due, the earliest of each clock first."""
+        return await self._reading().run(
+            partial(waits.due_waits, pool=pool, now=now, since_boot=since_boot, limit=limit)
+        )
+
+    async def next_wait(self, pool: str, *, now: float, since_boot: float | None) -> float | None:
+        """Seconds until the first wait of a task out of memory falls due; 0 where one is."""
+        return await self._reading().run(
+            partial(waits.next_wait, pool=pool, now=now, since_boot=since_boot)
         )
 
     async def load(self, key: int, *, flow: bool) -> Loaded:

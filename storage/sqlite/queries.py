@@ -23,6 +23,7 @@ from ..records import (
 )
 
 __all__ = [
+    "TASK_COLUMNS",
     "Head",
     "appends_page",
     "claimable",
@@ -32,17 +33,16 @@ __all__ = [
     "next_due",
     "open_steps",
     "orphans",
-    "queues",
     "steps",
     "steps_page",
-    "strangers",
     "suspects",
     "task",
+    "task_rows",
     "tasks",
 ]
 
 _WRITTEN_ONCE = len(NewTask._fields)
-_TASK = ", ".join(NewTask._fields + Progress._fields)
+TASK_COLUMNS = ", ".join(NewTask._fields + Progress._fields)
 _STEP = ", ".join(StepRow._fields)
 _RUN = ", ".join(RunRow._fields)
 _SNAPSHOT = ", ".join(SnapshotRow._fields)
@@ -70,13 +70,14 @@ def _effect_row(row: tuple[Any, ...]) -> EffectRow:
     return EffectRow._make((*row[:_STATE], EffectState(row[_STATE]), *row[_STATE + 1 :]))
 
 
-def _task_rows(rows: Iterable[tuple[Any, ...]]) -> list[TaskRow]:
+def task_rows(rows: Iterable[tuple[Any, ...]]) -> list[TaskRow]:
+    """Rows of TASK_COLUMNS as records."""
     return [_task_row(row) for row in rows]
 
 
 def task(connection: sqlite3.Connection, task_id: str) -> TaskRow | None:
     """The task of this id."""
-    row = connection.execute(f"SELECT {_TASK} FROM task WHERE id = ?", (task_id,)).fetchone()
+    row = connection.execute(f"SELECT {TASK_COLUMNS} FROM task WHERE id = ?", (task_id,)).fetchone()
     return None if row is None else _task_row(row)
 
 
@@ -90,10 +91,10 @@ def tasks(
     limit: int,
 ) -> list[TaskRow]:
     """Tasks after a key, by key; empty collections, no pool and no lane filter nothing."""
-    return _task_rows(
+    return task_rows(
         connection.execute(
             f"""
-            SELECT {_TASK} FROM task
+            SELECT {TASK_COLUMNS} FROM task
             WHERE key > :after
               AND (:statuses = '[]' OR status IN (SELECT value FROM json_each(:statuses)))
               AND (:actors = '[]' OR actor IN (SELECT value FROM json_each(:actors)))
@@ -114,7 +115,7 @@ def tasks(
 
 
 _CLAIMABLE = f"""
-    SELECT {_TASK} FROM task
+    SELECT {TASK_COLUMNS} FROM task
     WHERE status = 'queued' AND pool = :pool AND priority = :priority AND lane IS :lane
       AND actor IN (SELECT value FROM json_each(:actors))
       AND deaths < :suspects_from
@@ -165,10 +166,10 @@ def suspects(
     limit: int,
 ) -> list[TaskRow]:
     """Queued suspects, due or not, those of the newest death first."""
-    return _task_rows(
+    return task_rows(
         connection.execute(
             f"""
-            SELECT {_TASK} FROM task
+            SELECT {TASK_COLUMNS} FROM task
             WHERE status = 'queued' AND pool = ?
               AND actor IN (SELECT value FROM json_each(?))
               AND deaths > 0 AND deaths >= ?  -- the first is for the index
@@ -179,38 +180,21 @@ def suspects(
     )
 
 
-def strangers(connection: sqlite3.Connection, pool: str, actors: Collection[str]) -> dict[str, int]:
-    """How many queued tasks there are of each actor that is none of these."""
-    found = connection.execute(
-        """
-        SELECT actor, count(*) FROM task
-        WHERE status = 'queued' AND pool = ?
-          AND actor NOT IN (SELECT value FROM json_each(?))
-        GROUP BY actor
-        """,
-        (pool, _listed(actors)),
-    )
-    return dict(found.fetchall())
-
-
-def queues(connection: sqlite3.Connection) -> dict[str, int]:
-    """How many queued tasks there are in each pool that has any."""
-    found = connection.execute(
-        "SELECT pool, count(*) FROM task WHERE status = 'queued' GROUP BY pool"
-    )
-    return dict(found.fetchall())
-
-
 def orphans(connection: sqlite3.Connection, epoch: int, after: int, limit: int) -> list[TaskRow]:
-    """Tasks shown running under an epoch before `epoch`, by key."""
-    return _task_rows(
+    """Tasks shown running, or waiting in memory, under an epoch before `epoch`, by key."""
+    return task_rows(
         connection.execute(
             f"""
-            SELECT {_TASK} FROM task
-            WHERE status = 'running' AND epoch < ? AND +key > ?  -- + leaves the index to epoch
-            ORDER BY key LIMIT ?
+            SELECT {TASK_COLUMNS} FROM task
+            WHERE key > :after AND key IN (  -- each half by its own index
+                SELECT key FROM task WHERE status = 'running' AND epoch < :epoch
+                UNION ALL
+                SELECT key FROM task
+                WHERE status = 'waiting' AND epoch IS NOT NULL AND epoch < :epoch
+            )
+            ORDER BY key LIMIT :limit
             """,
-            (epoch, after, limit),
+            {"epoch": epoch, "after": after, "limit": limit},
         )
     )
 
@@ -310,7 +294,9 @@ def head(connection: sqlite3.Connection, key: int, flow: bool, limit: int) -> He
     """The first look at a task, in one transaction; None when there is no such task."""
     connection.execute("BEGIN")
     try:
-        row = connection.execute(f"SELECT {_TASK} FROM task WHERE key = ?", (key,)).fetchone()
+        row = connection.execute(
+            f"SELECT {TASK_COLUMNS} FROM task WHERE key = ?", (key,)
+        ).fetchone()
         return None if row is None else _head(connection, _task_row(row), flow, limit)
     finally:
         connection.execute("COMMIT")

@@ -195,7 +195,19 @@ _LANES = (
     """,
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _LANES, _TREE)
+_WAITING = (
+    """
+    CREATE INDEX task_due_by_boot ON task (pool, due_boot)
+    WHERE status = 'waiting' AND epoch IS NULL AND due_boot IS NOT NULL
+    """,
+    """
+    CREATE INDEX task_due_by_wall ON task (pool, due_at)
+    WHERE status = 'waiting' AND epoch IS NULL AND due_boot IS NULL AND due_at IS NOT NULL
+    """,
+    "CREATE INDEX task_resting ON task (epoch) WHERE status = 'waiting' AND epoch IS NOT NULL",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _LANES, _TREE, _WAITING)
 """The statements that lead from version n to n + 1, at place n. A released one never changes."""
 
 VERSION = len(MIGRATIONS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -142,6 +143,40 @@ async def test_orphans_are_tasks_that_run_under_an_earlier_epoch(store: Store) -
     assert [row.id for row in await store.orphans()] == ["task-1", "task-2"]
     assert [row.id for row in await store.orphans(after=made[1].key)] == ["task-2"]
     assert [row.id for row in await store.orphans(limit=1)] == ["task-1"]
+
+
+async def test_tasks_that_waited_in_memory_are_orphans_and_those_that_had_left_it_are_not(
+    store: Store,
+) -> None:
+    await queued(store, "in memory", status=Status.WAITING, epoch=store.epoch)
+    await queued(store, "out of memory", status=Status.WAITING)
+    assert await store.orphans() == []
+
+    await store.close()
+    await store.open()
+
+    assert [row.id for row in await store.orphans()] == ["in memory"]
+
+
+async def test_waits_are_due_by_the_time_since_boot_where_that_is_known(store: Store) -> None:
+    waiting: dict[str, dict[str, Any]] = {
+        "by boot": {"due_at": 9e9, "due_boot": 9.0, "due_delay": 60.0},
+        "later by boot": {"due_at": 1.0, "due_boot": 30.0, "due_delay": 60.0},
+        "by wall": {"due_at": 50.0, "due_delay": 60.0},
+        "later by wall": {"due_at": 130.0, "due_delay": math.inf},
+        "in memory": {"due_at": 1.0, "due_boot": 1.0, "epoch": store.epoch},
+        "elsewhere": {"due_at": 1.0, "due_boot": 1.0, "pool": "other"},
+        "without an end": {},
+    }
+    for name, due in waiting.items():
+        await queued(store, name, status=Status.WAITING, **due)
+
+    due_now = await store.due_waits("tasks", now=100.0, since_boot=10.0, limit=9)
+    assert [row.id for row in due_now] == ["by boot", "by wall"]
+    assert len(await store.due_waits("tasks", now=100.0, since_boot=10.0, limit=1)) == 1
+    assert await store.next_wait("tasks", now=100.0, since_boot=10.0) == 0
+    assert await store.next_wait("tasks", now=10.0, since_boot=1.0) == 8.0
+    assert await store.next_wait("none", now=10.0, since_boot=1.0) is None
 
 
 async def test_open_steps_are_those_that_have_begun_and_not_ended(store: Store) -> None:

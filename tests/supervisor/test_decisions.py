@@ -196,3 +196,23 @@ def test_settling_an_effect_lets_go_on_only_a_task_that_was_paused_for_it() -> N
 
     assert decisions.at_settle(paused, told).progress.status is Status.QUEUED
     assert decisions.at_settle(other, told).progress == other
+
+
+def test_a_wait_that_is_over_queues_the_task_and_charges_nothing() -> None:
+    before = progress(status=Status.WAITING, epoch=None, due_at=9.0, due_boot=1.0, due_delay=5.0)
+
+    decision = decisions.at_wake(before)
+
+    after = decision.progress
+    assert (after.status, after.due_at, after.due_boot) == (Status.QUEUED, None, None)
+    assert counters(after) == counters(before)
+    assert kinds(decision) == ["task_woken"]
+
+
+def test_a_task_that_waited_in_memory_is_given_back_due_at_once() -> None:
+    waited = progress(status=Status.WAITING, due_at=9.0)
+
+    after = decisions.after_release(waited, Released()).progress
+
+    assert (after.status, after.due_at, after.epoch) == (Status.QUEUED, None, None)
+    assert counters(after) == counters(waited)

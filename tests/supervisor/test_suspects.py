@@ -6,8 +6,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from everstep.storage.records import Status
 from everstep.supervisor.restart import Restart
-from everstep.supervisor.suspects import Lineup, Orphans, Suspect
+from everstep.supervisor.suspects import Lineup, Orphans, Suspect, counted
 from tests.supervisor.killers import Habit, World
 from tests.supervisor.rows import progress
 
@@ -172,3 +173,11 @@ def test_one_killer_among_a_hundred_is_found_within_a_few_deaths(after: int) -> 
 
     assert world.lives <= 14
     assert world.wronged() == []
+
+
+def test_a_task_that_waited_when_the_process_died_is_charged_nothing() -> None:
+    waited = progress(status=Status.WAITING, epoch=4)
+    ran = progress(epoch=4)
+
+    assert not counted(waited)
+    assert Orphans([waited, ran]).alone(ran)

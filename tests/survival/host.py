@@ -18,10 +18,14 @@ __all__ = ["living", "standing", "to_end"]
 
 
 @asynccontextmanager
-async def living(life: Life, *, restart: Restart | None = None) -> AsyncGenerator[Runtime]:
+async def living(
+    life: Life, *, restart: Restart | None = None, idle_after: float = 10
+) -> AsyncGenerator[Runtime]:
     """The runtime of a life."""
     tree = Pool(restart=restart or Restart(3))
-    runtime = Runtime(life.path, store=life.store(), clock=life.clock, tree=tree)
+    runtime = Runtime(
+        life.path, store=life.store(), clock=life.clock, tree=tree, idle_after=idle_after
+    )
     async with runtime:
         yield runtime
 

@@ -1,0 +1,79 @@
+"""`ctx.sleep` and `ctx.sleep_until`: waits for an instant."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from ..storage.clock import Clock, Due, due_in, left_of
+from ..storage.records import StepRow
+from . import rows
+from .errors import BadCall
+from .waits import Wait
+
+if TYPE_CHECKING:
+    from .incarnation import Incarnation
+    from .scope import Call
+
+__all__ = ["Choose", "chosen_delay", "chosen_instant", "is_wait", "sleep"]
+
+_WAITS = frozenset({"ctx.sleep", "ctx.sleep_until"})
+
+Choose = Callable[[Clock], Due]
+"""Makes of the present moment the instant at which a wait is over."""
+
+
+def chosen_delay(seconds: object) -> tuple[Choose, str]:
+    """How the end of `sleep(seconds)` is chosen when it begins, and its name for people."""
+    delay = seconds.total_seconds() if isinstance(seconds, timedelta) else seconds
+    if isinstance(delay, bool) or not isinstance(delay, int | float) or not 0 <= delay < math.inf:
+        why = "is not a number of seconds to wait"
+        raise BadCall("seconds", seconds, why, "sleep(60), or sleep(timedelta(days=3))")
+    return lambda clock: due_in(clock, delay), f"{delay:g} s"
+
+
+def chosen_instant(instant: object) -> tuple[Choose, str]:
+    """The same of `sleep_until(instant)`: however the clock is set, it ends at that instant."""
+    if not isinstance(instant, datetime) or instant.utcoffset() is None:
+        why = "is not an instant: it names no time zone"
+        instead = "sleep_until(datetime(2031, 5, 1, 7, tzinfo=ZoneInfo('Asia/Shanghai')))"
+        raise BadCall("instant", instant, why, instead)
+    due = Due(instant.timestamp(), None, math.inf)
+    return lambda clock: due, instant.isoformat()
+
+
+async def sleep(life: Incarnation, call: Call, choose: Choose) -> None:
+    """Return when the chosen instant has come; at once where it is recorded that it has."""
+    row = life.take(call)
+    if row is not None and row.outcome is not None:
+        life.sync(call.scope)
+        return
+    await life.gate()
+    call.scope.takes_off(call)
+    try:
+        life.journal.enter_live(life.root.view)
+        wait = Wait(call, row if row is not None and row.due_at else _begun(life, call, choose))
+        due = wait.due
+        assert due is not None  # a sleep has an end
+        await life.waits.until(wait, lambda: None if left_of(life.clock, due) > 0 else b"null")
+    finally:
+        call.scope.has_landed(call)
+
+
+def is_wait(row: StepRow) -> bool:
+    """Whether a row of a step is a wait: it has no attempts, and its due time is its end."""
+    return row.name in _WAITS
+
+
+def _begun(life: Incarnation, call: Call, choose: Choose) -> StepRow:
+    """The row of a sleep that begins now, on the ledger."""
+    ledger, clock = life.ledger, life.clock
+    at, boot, delay = due = choose(clock)
+    chapter, version = ledger.progress.chapter, life.schema.version
+    row = rows.first(call, ledger.row.key, chapter, version, 0, clock.now())
+    row = row._replace(due_at=at, due_boot=boot, due_delay=delay)
+    ledger.step(row)
+    ledger.event("wait_started", step=row.identity, data={"until": due.at})
+    return row

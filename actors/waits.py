@@ -1,0 +1,282 @@
+"""The durable waits of one life, and how it leaves memory when nothing else of it is under way."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..storage.clock import Due, Timer, left_of
+from ..storage.errors import EverstepError
+from ..storage.records import Status, StepRow
+from . import rows
+from .errors import Suspended
+from .exits import Left
+from .standstill import Look
+from .traffic import resolve
+
+if TYPE_CHECKING:
+    from .incarnation import Incarnation
+    from .scope import Call, Scope
+
+__all__ = ["Seat", "Wait", "Waits"]
+
+_MOST_REFUSALS = 1000
+"""How often code that left memory may call again before such a call never returns."""
+_LOOK = 30.0
+"""Seconds after which a wait in memory looks at the clocks again, which may have jumped."""
+
+
+class Seat(Protocol):
+    """The slot of a pool that a life holds, but not while it rests."""
+
+    def rests(self) -> None:
+        """It needs its slot no longer."""
+        ...
+
+    def wakes(self, *, must: bool) -> bool:
+        """Whether it has its slot again; it has where it `must`."""
+        ...
+
+
+class Wait:
+    """One wait that is under way: its row, and who stands in it."""
+
+    __slots__ = ("call", "due", "row", "task", "woken")
+
+    def __init__(self, call: Call, row: StepRow) -> None:
+        self.call = call
+        self.row = row
+        self.due = rows.due_of(row)
+        self.task: asyncio.Task[Any] | None = None
+        self.woken: asyncio.Future[None] | None = None
+
+
+class Waits:
+    """Who stands in which wait; whether the life *rests*, as nothing else of it is under way.
+
+    A life that rests is `waiting` in the store and holds no slot. Nothing here awaits but `until`.
+    """
+
+    def __init__(self, life: Incarnation, seat: Seat | None) -> None:
+        self._life = life
+        self._seat = seat
+        self._standing: dict[Wait, None] = {}
+        self._idle: Timer | None = None
+        self._overdue = False
+        self._seen = Look(still=False, tasks=(), held=())
+        self._refusals = 0
+        self.moves = 0
+        """How often something of the life began, ended or called us."""
+        self.resting = False
+
+    # --- one wait ---------------------------------------------------------------------------
+
+    async def until(self, wait: Wait, ready: Callable[[], bytes | None]) -> bytes:
+        """Stand in the wait until `ready()` answers; record the answer, which is returned.
+
+        `ready` is asked at once, when the wait falls due, and when it is woken. A caller that
+        cancels it leaves nothing of the wait; the end of the life leaves it as it is.
+        Raises Suspended when the task leaves memory meanwhile.
+        """
+        life = self._life
+        try:
+            while (output := ready()) is None:
+                await self._stand(wait)
+                life.check_fenced()
+                wait.call.scope.check_open()
+            self._go_on()
+        except asyncio.CancelledError:
+            self._cancelled(wait)
+            raise
+        finally:
+            self._standing.pop(wait, None)
+        self._record(wait, output)
+        return output
+
+    async def _stand(self, wait: Wait) -> None:
+        life = self._life
+        wait.woken = woken = asyncio.get_running_loop().create_future()
+        wait.task = asyncio.current_task()
+        self._standing[wait] = None
+        timer = None
+        if wait.due is not None:
+            left = min(left_of(life.clock, wait.due), _LOOK)
+            timer = life.clock.call_later(left, partial(resolve, woken))
+        self.stir()
+        try:
+            await woken
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    def _go_on(self) -> None:
+        """A wait is over: take the slot again, or leave memory as a task that waits for one."""
+        self.moves += 1
+        if not self.resting:
+            return
+        if self._seat is None or self._seat.wakes(must=False):
+            self._runs()
+        else:
+            self._leave(Status.QUEUED)
+            raise Suspended(self._life.task_id)
+
+    def _record(self, wait: Wait, output: bytes) -> None:
+        life, ledger = self._life, self._life.ledger
+        row = rows.not_due(wait.row)
+        row = rows.recorded(row, ledger.next_seq(), output, life.clock.now())
+        ledger.step(row, len(output))
+        ledger.event("wait_ended", step=row.identity)
+        ledger.write()
+
+    def _cancelled(self, wait: Wait) -> None:
+        """The caller has given it up: a replay that comes here begins it anew."""
+        life = self._life
+        self.wake()
+        if life.goes_on and not wait.call.scope.ended and life.ledger.refusal is None:
+            life.ledger.step(rows.let_go(rows.not_due(wait.row), life.clock.now()))
+            life.ledger.event("wait_cancelled", step=wait.row.identity)
+            life.ledger.write()
+
+    # --- resting ----------------------------------------------------------------------------
+
+    def stir(self) -> None:
+        """Something of the task has ended or begun to wait: have it looked at."""
+        self.moves += 1
+        if self._standing and not self.resting and self._life.goes_on:
+            self._life.environment.lookout.ask(self)
+
+    @property
+    def root(self) -> Scope:
+        """The scope of `run`."""
+        return self._life.root
+
+    @property
+    def standing(self) -> Collection[asyncio.Task[Any]]:
+        """The asyncio tasks that stand in a wait."""
+        return {
+            wait.task
+            for wait in self._standing
+            if wait.task is not None and wait.woken is not None and not wait.woken.done()
+        }
+
+    @property
+    def may_rest(self) -> bool:
+        """Whether, as far as is known here, nothing but waits is under way."""
+        life = self._life
+        idle = life.journal.traffic.is_idle and not life.root.running_calls
+        return idle and life.goes_on and bool(self._standing)
+
+    def looked(self, look: Look) -> None:
+        """The lookout has seen whether all of the task stands still."""
+        life = self._life
+        if not life.goes_on or not self._standing or life.ledger.refusal is not None:
+            life.environment.lookout.forget(self)
+            return
+        self._seen = look
+        if not look.still:
+            self.wake()
+        elif self._overdue or (not self.resting and self._is_long()):
+            self._leave(Status.WAITING)
+        elif not self.resting:
+            self._rest()
+        if not life.suspended:
+            with contextlib.suppress(EverstepError):  # whoever awaits the ledger is told
+                life.ledger.write()
+
+    def _rest(self) -> None:
+        life = self._life
+        self.resting = True
+        life.ledger.change(status=Status.WAITING)
+        life.ledger.due(self._earliest())
+        life.ledger.event("task_waiting")
+        if self._seat is not None:
+            self._seat.rests()
+        self._idle = life.clock.call_later(life.environment.idle_after, self._has_idled)
+
+    def _has_idled(self) -> None:
+        self._overdue = True
+        self._life.environment.lookout.ask(self)
+
+    def wake(self) -> None:
+        """Code of the task runs again: it rests no longer, whether or not a slot is free."""
+        self.moves += 1
+        if self.resting and self._life.goes_on:
+            if self._seat is not None:
+                self._seat.wakes(must=True)
+            self._runs()
+
+    def _runs(self) -> None:
+        self._disarm()
+        self.resting = self._overdue = False
+        self._life.ledger.change(status=Status.RUNNING)
+        self._life.ledger.due(None)
+
+    def _is_long(self) -> bool:
+        """Whether it is known already that no wait ends within `idle_after`."""
+        after, clock = self._life.environment.idle_after, self._life.clock
+        return all(
+            wait.due is not None and left_of(clock, wait.due) > after for wait in self._standing
+        )
+
+    def _earliest(self) -> Due | None:
+        dues = [wait.due for wait in self._standing if wait.due is not None]
+        return min(dues, key=partial(left_of, self._life.clock), default=None)
+
+    # --- leaving memory -----------------------------------------------------------------------
+
+    def leave(self) -> None:
+        """The life is to end, and rests: it leaves memory now."""
+        self._leave(Status.WAITING)
+
+    def _leave(self, status: Status) -> None:
+        """Write that nobody holds the task, fence the life, and only then end its code."""
+        life, ledger = self._life, self._life.ledger
+        self._disarm()
+        self.resting = False
+        ledger.change(status=status, epoch=None)
+        ledger.due(self._earliest() if status is Status.WAITING else None)
+        ledger.event("task_suspended")
+        with contextlib.suppress(EverstepError):  # `live` awaits the ledger, and is told
+            ledger.write()
+        life.suspend(Left())
+        for task in self._seen.tasks:
+            task.add_done_callback(_look_at)
+        for wait in self._standing:
+            if wait.woken is not None and not wait.woken.done():
+                wait.woken.set_exception(Suspended(life.task_id))
+        for task in self._seen.held:
+            life.cancel_code(task)
+
+    async def refused(self) -> Any:
+        """Raise Suspended; code that will not hear it must not keep the loop busy with that."""
+        self._refusals += 1
+        if self._refusals > _MOST_REFUSALS:
+            await asyncio.get_running_loop().create_future()
+        await asyncio.sleep(0)
+        raise Suspended(self._life.task_id)
+
+    def end(self) -> None:
+        """The life is over: nobody stands in a wait of it any more, nor at a lock for its sake."""
+        self._disarm()
+        self._life.environment.lookout.forget(self)
+        for wait in self._standing:
+            if wait.woken is not None:
+                wait.woken.cancel()
+        if self._life.suspended:
+            for task in self._seen.tasks:
+                if task is not asyncio.current_task():
+                    task.cancel()
+
+    def _disarm(self) -> None:
+        if self._idle is not None:
+            self._idle.cancel()
+            self._idle = None
+
+
+def _look_at(task: asyncio.Task[Any]) -> None:
+    """Nobody needs to be told that a task of a life that left memory has ended by that."""
+    if not task.cancelled():
+        task.exception()

@@ -1,0 +1,31 @@
+"""How much is queued that somebody here may not know."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection
+
+__all__ = ["queues", "strangers"]
+
+
+def strangers(connection: sqlite3.Connection, pool: str, actors: Collection[str]) -> dict[str, int]:
+    """How many queued tasks there are of each actor that is none of these."""
+    found = connection.execute(
+        """
+        SELECT actor, count(*) FROM task
+        WHERE status = 'queued' AND pool = ?
+          AND actor NOT IN (SELECT value FROM json_each(?))
+        GROUP BY actor
+        """,
+        (pool, json.dumps(list(actors))),
+    )
+    return dict(found.fetchall())
+
+
+def queues(connection: sqlite3.Connection) -> dict[str, int]:
+    """How many queued tasks there are in each pool that has any."""
+    found = connection.execute(
+        "SELECT pool, count(*) FROM task WHERE status = 'queued' GROUP BY pool"
+    )
+    return dict(found.fetchall())

@@ -1,0 +1,66 @@
+"""The reads of tasks that wait as rows: each is one look into an index, however many there are."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from ..records import TaskRow
+from .queries import TASK_COLUMNS, task_rows
+
+__all__ = ["due_waits", "next_wait"]
+
+# Each of the two is the condition of an index. An instant that is kept in seconds since boot is
+# measured by those, any other by the wall clock.
+_BY_BOOT = """
+    status = 'waiting' AND epoch IS NULL AND pool = :pool AND due_boot IS NOT NULL
+"""
+_BY_WALL = """
+    status = 'waiting' AND epoch IS NULL AND pool = :pool
+    AND due_boot IS NULL AND due_at IS NOT NULL
+"""
+
+
+def due_waits(
+    connection: sqlite3.Connection, pool: str, now: float, since_boot: float | None, limit: int
+) -> list[TaskRow]:
+    """Tasks out of memory whose first wait is due, the earliest of each clock first."""
+    return task_rows(
+        connection.execute(
+            f"""
+            SELECT * FROM (
+                SELECT {TASK_COLUMNS} FROM task WHERE {_BY_BOOT} AND due_boot <= :since_boot
+                ORDER BY due_boot LIMIT :limit
+            )
+            UNION ALL
+            SELECT * FROM (
+                SELECT {TASK_COLUMNS} FROM task WHERE {_BY_WALL} AND due_at <= :now
+                ORDER BY due_at LIMIT :limit
+            )
+            LIMIT :limit
+            """,
+            {"pool": pool, "now": now, "since_boot": since_boot, "limit": limit},
+        )
+    )
+
+
+def next_wait(
+    connection: sqlite3.Connection, pool: str, now: float, since_boot: float | None
+) -> float | None:
+    """Seconds until the first wait of a task out of memory falls due; 0 where one is."""
+    row: tuple[float | None] = connection.execute(
+        f"""
+        SELECT min(left) FROM (
+            SELECT * FROM (
+                SELECT max(due_boot - :since_boot, 0) AS left FROM task WHERE {_BY_BOOT}
+                ORDER BY due_boot LIMIT 1
+            )
+            UNION ALL
+            SELECT * FROM (
+                SELECT min(max(due_at - :now, 0), due_delay) AS left FROM task WHERE {_BY_WALL}
+                ORDER BY due_at LIMIT 1
+            )
+        )
+        """,
+        {"pool": pool, "now": now, "since_boot": since_boot},
+    ).fetchone()
+    return row[0]

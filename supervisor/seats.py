@@ -1,0 +1,89 @@
+"""Which lives of a pool hold a slot: those that rest in durable waits hold none."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from .lanes import below
+from .pool_spec import Pool
+
+__all__ = ["LifeSeat", "Seats"]
+
+
+class Seats:
+    """Counts the slots of a pool, also by lane, as its present policy `spec_of` has them.
+
+    `on_rest` is told of the lane in which a life that goes on gave up its slot.
+    """
+
+    def __init__(self, spec_of: Callable[[], Pool], on_rest: Callable[[str | None], None]) -> None:
+        self._spec_of = spec_of
+        self._on_rest = on_rest
+        self._taken: dict[int, str | None] = {}
+        self._lanes: Counter[str | None] = Counter()
+
+    @property
+    def room(self) -> int:
+        """How many slots are free; less than none where the limit was lowered."""
+        return self._spec_of().max_running - len(self._taken)
+
+    @property
+    def taken(self) -> int:
+        """How many lives hold a slot."""
+        return len(self._taken)
+
+    @property
+    def lanes(self) -> Mapping[str | None, int]:
+        """How many slots are taken by lane, of the lanes that have any."""
+        return self._lanes
+
+    def take(self, key: int, lane: str | None) -> LifeSeat:
+        """A life of this task begins, in a slot."""
+        self._take(key, lane)
+        return LifeSeat(self, key, lane)
+
+    def _take(self, key: int, lane: str | None) -> None:
+        if key not in self._taken:
+            self._taken[key] = lane
+            self._lanes[lane] += 1
+
+    def give(self, key: int) -> None:
+        """The life of this task is over, or rests."""
+        if key not in self._taken:
+            return
+        lane = self._taken.pop(key)
+        self._lanes[lane] -= 1
+        if not self._lanes[lane]:
+            del self._lanes[lane]
+
+    def rests(self, key: int, lane: str | None) -> None:
+        """The life needs its slot no longer; it may want one later."""
+        self.give(key)
+        self._on_rest(lane)
+
+    def wakes(self, key: int, lane: str | None, *, must: bool) -> bool:
+        """Give the life a slot again where one is free, or where it `must` have one."""
+        free = self.room > 0 and below(self._spec_of().max_running_per_lane, self._lanes, lane)
+        if free or must:
+            self._take(key, lane)
+        return free or must
+
+
+class LifeSeat:
+    """The slot of one life, as the life sees it."""
+
+    __slots__ = ("_key", "_lane", "_seats")
+
+    def __init__(self, seats: Seats, key: int, lane: str | None) -> None:
+        self._seats = seats
+        self._key = key
+        self._lane = lane
+
+    def rests(self) -> None:
+        """The life needs its slot no longer."""
+        self._seats.rests(self._key, self._lane)
+
+    def wakes(self, *, must: bool) -> bool:
+        """Whether it has a slot again."""
+        return self._seats.wakes(self._key, self._lane, must=must)

@@ -1,0 +1,42 @@
+"""The waits of the guide do what the guide says of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from everstep import Actor, Runtime, TaskFailed, step
+from everstep.testing import ManualClock
+from examples.guide.waits import Trial
+from tests.guide.pages import says
+
+DAY = 24 * 3600
+
+
+async def test_a_trial_month_sends_its_mails_when_they_are_due() -> None:
+    clock = ManualClock()
+    async with Runtime(":memory:", clock=clock) as runtime:
+        task = await runtime.start(Trial(customer="Ada"))
+        counts: list[int] = []
+        async for event in task.events(follow=True):
+            if event.kind == "task_suspended":
+                counts.append(len((await task.state(Trial)).mails))
+                clock.advance(25 * DAY if len(counts) == 1 else 60)
+                clock.jump(0 if len(counts) == 1 else 10 * 365 * DAY)
+                clock.advance(30)
+
+        assert await task.result() == "Ada: goodbye"
+    assert counts == [1, 2]
+
+
+class Impatient(Actor):
+    @step
+    async def remind(self) -> None:
+        await self.ctx.sleep(5)
+
+
+async def test_the_guide_shows_what_a_wait_in_a_step_is_answered() -> None:
+    async with Runtime(":memory:") as runtime:
+        with pytest.raises(TaskFailed) as caught:
+            await (await runtime.start(Impatient())).result()
+
+    assert says("docs/guide.md", f"WaitInStep: {caught.value.message}")

@@ -1,0 +1,44 @@
+"""A task that waits, killed wherever it can be killed, loses no wait and ends none twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from everstep.testing import History, Zygote, survive, survive_simulated
+from tests.survival.strategies import LONG
+from tests.survival.timed import timed
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(7200 if LONG else 300)]
+
+
+def every_sleep_ended_once(undisturbed: History, history: History) -> None:
+    waits = history.result["waits"]
+    assert len(waits) == len(set(waits)) == 2 * 6, waits
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("idle_after", [60.0, 0.0], ids=["in memory", "out of memory"])
+def test_a_task_killed_in_its_sleeps_goes_on_with_them(
+    zygote: Zygote, tmp_path: Path, idle_after: float
+) -> None:
+    survive(
+        zygote,
+        timed,
+        tmp_path,
+        0.001,
+        idle_after,
+        boundaries=None if LONG else 10,
+        chains=300 if LONG else 3,
+        check=every_sleep_ended_once,
+    )
+
+
+@pytest.mark.parametrize("idle_after", [1000.0, 20.0, 0.0])
+def test_a_task_killed_at_every_boundary_of_its_sleeps_goes_on_with_them(
+    idle_after: float,
+) -> None:
+    survive_simulated(
+        timed, 1.0, idle_after, chains=2000 if LONG else 40, check=every_sleep_ended_once
+    )
