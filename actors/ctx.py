@@ -14,22 +14,25 @@ from .definition import function_step
 from .effects import Done, NotDone, NotDoneRule
 from .errors import BadCall, WaitInStep, checked_text
 from .identity import stable_id
+from .messages import Matcher
 from .never_sent import never_sent
 from .once import perform_once
-from .timers import Choose, chosen_delay, chosen_instant, sleep
+from .receiving import SEND, receive, ride
+from .timers import chosen_delay, chosen_instant, sleep
 from .values import ValueCodec
 
 if TYPE_CHECKING:
-    from .scope import Scope
+    from .scope import Call, Scope
 
 __all__ = ["Again", "Ctx"]
 
+M = TypeVar("M")
 R = TypeVar("R")
 Ts = TypeVarTuple("Ts")
 OnUnknown = Literal["pause", "retry", "fail"]
 
 _LOG = logging.getLogger("everstep.task")
-_OURS = ("task_", "step_", "steps_", "effect_", "chapter_", "wait_")
+_OURS = ("task_", "step_", "steps_", "effect_", "chapter_", "wait_", "message_")
 
 
 class Again:
@@ -165,21 +168,80 @@ class Ctx:
             WaitInStep: it was called in a step.
             Suspended: the task leaves memory meanwhile; not to be caught.
         """
-        return self._slept("ctx.sleep", *chosen_delay(seconds), key)
+        choose, shown = chosen_delay(seconds)
+        return self._waited("ctx.sleep", shown, key, lambda call: sleep(call, choose))
 
     def sleep_until(self, instant: datetime, *, key: str = "") -> Coroutine[Any, Any, None]:
         """Wait until the clock shows that instant, wherever it is set meanwhile; see `sleep`.
 
         `instant` names its time zone; a past one is over at once.
         """
-        return self._slept("ctx.sleep_until", *chosen_instant(instant), key)
+        choose, shown = chosen_instant(instant)
+        return self._waited("ctx.sleep_until", shown, key, lambda call: sleep(call, choose))
+
+    @overload
+    def receive(
+        self, kind: type[M], *, timeout: float | timedelta | None = None, key: str = ""
+    ) -> Coroutine[Any, Any, M]: ...
+    @overload
+    def receive(
+        self, kind: object, *, timeout: float | timedelta | None = None, key: str = ""
+    ) -> Coroutine[Any, Any, Any]: ...
+    def receive(
+        self, kind: object, *, timeout: float | timedelta | None = None, key: str = ""
+    ) -> Coroutine[Any, Any, Any]:
+        """Wait for a message of that type and take it; the others stay, in their order.
+
+        Taking it is one commit with its record, so it is taken once, and a replay returns the
+        same. `timeout` counts from the beginning of the wait, over restarts too. Cancelling it
+        takes nothing.
+
+        Raises:
+            WaitTimeout: none came in time. A replay raises it again.
+            WaitInStep: it was called in a step.
+        """
+        matcher = Matcher(kind)
+        return self._waited(
+            "ctx.receive", matcher.shown, key, lambda call: receive(call, matcher, timeout)
+        )
+
+    def send(
+        self,
+        task_id: str,
+        message: object,
+        *,
+        id: str | None = None,  # noqa: A002  the word of `start`
+        key: str = "",
+    ) -> Coroutine[Any, Any, None]:
+        """Send a message to a task of this store: a pydantic model, a dataclass, a plain value.
+
+        In a step it is sent with the step's commit, or not at all. In `run` it is a step of its
+        own, which is tried again for a while where a mailbox is full. Sent once: a replay, and
+        another message with the same `id` to the same task, send nothing.
+
+        Raises, in `run` as the StepFailed that carries it:
+            TaskNotFound, TaskEnded: nobody will take it.
+            MailboxFull: the task has not taken those before it.
+            NotSerializable, PayloadTooLarge: it cannot be stored.
+        """
+        if self._scope.life.suspended:
+            return self._scope.life.waits.refused()
+        scope = self._scope.present()
+        if id is not None:
+            _named("id", id)
+        if scope.identity:
+            return ride(scope, task_id, message, id)
+        return scope.perform(SEND, (task_id, message, id), {}, key)
 
     @property
     def suspended(self) -> bool:
         """Whether the task has left memory: what its code does now is not heard any more."""
         return self._scope.life.suspended
 
-    def _slept(self, verb: str, choose: Choose, shown: str, key: str) -> Coroutine[Any, Any, None]:
+    def _waited(
+        self, verb: str, shown: str, key: str, stand: Callable[[Call], Coroutine[Any, Any, R]]
+    ) -> Coroutine[Any, Any, R]:
+        """Number the call of a wait now; the coroutine stands in it."""
         life = self._scope.life
         if life.suspended:
             return life.waits.refused()
@@ -188,7 +250,7 @@ class Ctx:
             raise WaitInStep(verb, scope.identity)
         call = scope.make_call(function_step(_VERBS[verb], verb), (), {}, key)
         call.preview = shown
-        return sleep(life, call, choose)
+        return stand(call)
 
     def heartbeat(self) -> None:
         """A sign of life, for a step with `heartbeat=`. Costs nothing elsewhere."""
@@ -243,6 +305,10 @@ class Ctx:
     def _seed(self) -> bytes:
         return self._scope.life.ledger.row.seed
 
+    def message_id(self) -> str:
+        """The id of the next message that is sent from here: the same in every attempt."""
+        return self._drawn("message")
+
     def _drawn(self, verb: str) -> str:
         scope = self._scope.present()
         number = scope.number(f"ctx.{verb}", "")
@@ -274,12 +340,14 @@ def _named(what: str, value: object) -> str:
 
 def _emit() -> None: ...
 def _now() -> None: ...
+def _receive() -> None: ...
 def _sleep() -> None: ...
 
 
 _VERBS: dict[str, Callable[[], None]] = {
     "emit": _emit,
     "now": _now,
+    "ctx.receive": _receive,
     "ctx.sleep": _sleep,
     "ctx.sleep_until": _sleep,
 }

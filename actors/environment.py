@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..storage.clock import Clock
 from ..storage.interface import Store
+from ..storage.records import MessageRow
 from .standstill import Lookout
 from .values import Limits
 
 if TYPE_CHECKING:
     from .ledger import Ledger
+    from .mailbox import Mailbox
     from .threads import Threads
 
 __all__ = ["Environment"]
@@ -36,8 +38,14 @@ class Environment:
     """Seconds that steps in the air get to reach their checkpoint."""
     idle_after: float = 10.0
     """Seconds that a task stays in memory while all of it stands in durable waits."""
+    mailbox: int = 1000
+    """How many messages a task may have that it has not taken."""
     on_commit: Callable[[Ledger], None] | None = None
     """Told on the loop after each commit of a task, for those who follow its events."""
+    on_woken: Callable[[], None] | None = None
+    """Told on the loop after a commit that may have queued tasks that waited for messages."""
+    mailboxes: dict[int, Mailbox] = field(default_factory=dict[int, "Mailbox"])
+    """Those of the tasks that are in memory, by their key."""
     effects_running: dict[str, asyncio.Future[None]] = field(
         default_factory=dict[str, asyncio.Future[None]]
     )
@@ -45,6 +53,15 @@ class Environment:
     severed: list[Any] = field(default_factory=list[Any])
     """Coroutines that were cut off: they stay referenced, or their `finally` would run."""
     lookout: Lookout = field(init=False)
+
+    def posted(self, messages: Iterable[MessageRow]) -> None:
+        """Tell those whom messages are for that they are committed."""
+        for message in messages:
+            mailbox = self.mailboxes.get(message.task)
+            if mailbox is not None:
+                mailbox.poke()
+            elif self.on_woken is not None:
+                self.on_woken()
 
     def __post_init__(self) -> None:
         self.lookout = Lookout(self.clock)

@@ -27,6 +27,7 @@ __all__ = [
     "UnaskedCancellation",
     "UnknownActor",
     "WaitInStep",
+    "WaitTimeout",
     "checked_text",
 ]
 
@@ -266,6 +267,18 @@ class StepTimeout(EverstepError, TimeoutError):
         super().__init__(
             f"step {step} ran longer than timeout={timeout:g} s; "
             "make it faster, split it, or allow more: @step(timeout=…)"
+        )
+
+
+class WaitTimeout(EverstepError, TimeoutError):
+    """A durable wait was not over within its `timeout`."""
+
+    def __init__(self, verb: str, what: str) -> None:
+        self.verb = verb
+        self.what = what
+        super().__init__(
+            f"{verb}({what}) was not answered within its timeout; "
+            "go on without it (except WaitTimeout: …), or wait longer: timeout=…"
         )
 
 

@@ -179,6 +179,8 @@ def _finish(
     life.journal.step(row, size + len(output))
     for name, data in attempt.emitted:
         ledger.event_bytes(name, identity, data)
+    for message in attempt.sends:
+        ledger.send(message)
     ledger.event_bytes("step_completed", identity, None)
     life.checkpointed(call, attempt, row)
     if ends_plan:

@@ -135,6 +135,7 @@ class Incarnation(Keeping):
             self.ledger, self.schema.version, loaded, self._born, self._reset_after
         )
         self._begun = True
+        self.waits.mailbox.open()
         self.effects = {row.operation: row for row in loaded.effects}
 
     async def _body(self, code: Coroutine[Any, Any, Any]) -> Exit | Again:
@@ -371,8 +372,12 @@ class Incarnation(Keeping):
         try:
             return codec.decode(data)
         except ValueError as error:
-            unreadable = StateUnreadable(self.ledger.row.actor, where, str(error))
-            raise self.halt(scope, "state_unreadable", unreadable, "resume()") from error
+            raise self.unreadable(scope, where, error) from error
+
+    def unreadable(self, scope: Scope, where: str, error: ValueError) -> Ended:
+        """Halt the task, as something recorded cannot be read any more; what to raise."""
+        unreadable = StateUnreadable(self.ledger.row.actor, where, str(error))
+        return self.halt(scope, "state_unreadable", unreadable, "resume()")
 
     # --- later ------------------------------------------------------------------------
 

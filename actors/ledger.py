@@ -18,6 +18,8 @@ from ..storage.records import (
     Commit,
     EffectRow,
     EventRow,
+    Mail,
+    MessageRow,
     NewTask,
     Progress,
     RunRow,
@@ -41,10 +43,13 @@ class _Draft:
         "ledger",
         "resets",
         "runs",
+        "seen",
+        "sends",
         "size",
         "snapshots",
         "steps",
         "submitted",
+        "takes",
         "waiters",
     )
 
@@ -56,6 +61,9 @@ class _Draft:
         self.snapshots: list[SnapshotRow] = []
         self.effects: dict[str, EffectRow] = {}
         self.events: list[EventRow] = []
+        self.sends: list[MessageRow] = []
+        self.takes: list[Mail] = []
+        self.seen: int | None = None
         self.waiters: list[asyncio.Future[None]] = []
         self.size = 0
         self.submitted = False
@@ -160,6 +168,19 @@ class Ledger:
         draft.effects[row.operation] = row
         draft.size += size
 
+    def send(self, message: MessageRow) -> None:
+        draft = self._open()
+        draft.sends.append(message)
+        draft.size += len(message.body)
+
+    def take(self, mail: Mail) -> None:
+        """Take a message, with the row of what takes it."""
+        self._open().takes.append(mail)
+
+    def leave(self, seen: int) -> None:
+        """The task leaves memory, and has looked at the messages up to that place."""
+        self._open().seen = seen
+
     def event(
         self, kind: str, *, step: str | None = None, data: dict[str, Any] | None = None
     ) -> None:
@@ -246,6 +267,9 @@ class Ledger:
             snapshots=tuple(draft.snapshots),
             effects=tuple(draft.effects.values()),
             events=tuple(draft.events),
+            sends=tuple(draft.sends),
+            takes=tuple(draft.takes),
+            seen=draft.seen,
             size=draft.size,
         )
 
@@ -256,6 +280,7 @@ class Ledger:
             self.refusal = refusal
         if self.refusal is None:
             self.committed = self._sealed
+            self._environment.posted(draft.sends)
             if self._environment.on_commit is not None:
                 self._environment.on_commit(self)
         return self.refusal

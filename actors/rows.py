@@ -8,10 +8,12 @@ from ..storage.clock import Due
 from ..storage.records import Outcome, StepRow
 
 if TYPE_CHECKING:
+    from .incarnation import Incarnation
     from .scope import Call
 
 __all__ = [
     "begun",
+    "begun_wait",
     "charged",
     "completed",
     "due_of",
@@ -55,6 +57,18 @@ def first(
         now,
         None,  # ended_at
     )
+
+
+def begun_wait(life: Incarnation, call: Call, due: Due | None) -> StepRow:
+    """The row of a wait that begins now, put on the ledger; `due` is when it ends by itself."""
+    ledger, now = life.ledger, life.clock.now()
+    row = first(call, ledger.row.key, ledger.progress.chapter, life.schema.version, 0, now)
+    at, boot, delay = due or (None, None, None)
+    row = row._replace(due_at=at, due_boot=boot, due_delay=delay)
+    ledger.step(row)
+    data = {"for": call.preview} if due is None else {"for": call.preview, "until": due.at}
+    ledger.event("wait_started", step=row.identity, data=data)
+    return row
 
 
 def charged(row: StepRow, deaths_total: int, deaths_settled: int, max_attempts: int) -> StepRow:

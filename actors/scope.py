@@ -12,7 +12,7 @@ from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
 from ..storage.errors import StaleAttempt
-from ..storage.records import StepRow
+from ..storage.records import MessageRow, StepRow
 from .ctx import Ctx
 from .current import CURRENT
 from .errors import AmbiguousStep, checked_text
@@ -93,6 +93,7 @@ class Scope:
         "nested",
         "prefix",
         "running_calls",
+        "sends",
         "view",
     )
 
@@ -113,6 +114,8 @@ class Scope:
         self.nested: set[str] = set()
         """Identities of steps called here that are finished, or were begun without their key."""
         self.effect_keys: set[str] = set()
+        self.sends: list[MessageRow] = []
+        """Messages that ride with the checkpoint, when this is an attempt."""
         self.running_calls: list[RunningCall] = []
         """Calls of effects that are under way in it."""
         self._counts: dict[tuple[str, str], int] = {}
@@ -140,6 +143,10 @@ class Scope:
     def emit(self, name: str, data: bytes) -> None:
         """Put an event of the user's on the log, with the commit that is due next."""
         self.life.ledger.event_bytes(name, self.identity or None, data)
+
+    def sent_to(self, key: int) -> int:
+        """How many messages to a task ride with the checkpoint so far."""
+        return sum(message.task == key for message in self.sends)
 
     # --- calling ----------------------------------------------------------------------
 

@@ -11,26 +11,25 @@ from ..storage.clock import Clock, Due, due_in, left_of
 from ..storage.records import StepRow
 from . import rows
 from .errors import BadCall
-from .waits import Wait
+from .waits import Answer, Wait
 
 if TYPE_CHECKING:
-    from .incarnation import Incarnation
     from .scope import Call
 
 __all__ = ["Choose", "chosen_delay", "chosen_instant", "is_wait", "sleep"]
 
-_WAITS = frozenset({"ctx.sleep", "ctx.sleep_until"})
+_WAITS = frozenset({"ctx.sleep", "ctx.sleep_until", "ctx.receive"})
 
 Choose = Callable[[Clock], Due]
 """Makes of the present moment the instant at which a wait is over."""
 
 
-def chosen_delay(seconds: object) -> tuple[Choose, str]:
-    """How the end of `sleep(seconds)` is chosen when it begins, and its name for people."""
+def chosen_delay(seconds: object, what: str = "seconds") -> tuple[Choose, str]:
+    """How the end of a wait of so many seconds is chosen, and its name for people."""
     delay = seconds.total_seconds() if isinstance(seconds, timedelta) else seconds
     if isinstance(delay, bool) or not isinstance(delay, int | float) or not 0 <= delay < math.inf:
         why = "is not a number of seconds to wait"
-        raise BadCall("seconds", seconds, why, "sleep(60), or sleep(timedelta(days=3))")
+        raise BadCall(what, seconds, why, f"{what}=60, or {what}=timedelta(days=3)")
     return lambda clock: due_in(clock, delay), f"{delay:g} s"
 
 
@@ -44,8 +43,9 @@ def chosen_instant(instant: object) -> tuple[Choose, str]:
     return lambda clock: due, instant.isoformat()
 
 
-async def sleep(life: Incarnation, call: Call, choose: Choose) -> None:
+async def sleep(call: Call, choose: Choose) -> None:
     """Return when the chosen instant has come; at once where it is recorded that it has."""
+    life = call.scope.life
     row = life.take(call)
     if row is not None and row.outcome is not None:
         life.sync(call.scope)
@@ -54,10 +54,16 @@ async def sleep(life: Incarnation, call: Call, choose: Choose) -> None:
     call.scope.takes_off(call)
     try:
         life.journal.enter_live(life.root.view)
-        wait = Wait(call, row if row is not None and row.due_at else _begun(life, call, choose))
+        if row is None or row.due_at is None:
+            row = rows.begun_wait(life, call, choose(life.clock))
+        wait = Wait(call, row)
         due = wait.due
         assert due is not None  # a sleep has an end
-        await life.waits.until(wait, lambda: None if left_of(life.clock, due) > 0 else b"null")
+
+        async def answer() -> Answer | None:
+            return None if left_of(life.clock, due) > 0 else Answer(b"null")
+
+        await life.waits.until(wait, answer)
     finally:
         call.scope.has_landed(call)
 
@@ -65,15 +71,3 @@ async def sleep(life: Incarnation, call: Call, choose: Choose) -> None:
 def is_wait(row: StepRow) -> bool:
     """Whether a row of a step is a wait: it has no attempts, and its due time is its end."""
     return row.name in _WAITS
-
-
-def _begun(life: Incarnation, call: Call, choose: Choose) -> StepRow:
-    """The row of a sleep that begins now, on the ledger."""
-    ledger, clock = life.ledger, life.clock
-    at, boot, delay = due = choose(clock)
-    chapter, version = ledger.progress.chapter, life.schema.version
-    row = rows.first(call, ledger.row.key, chapter, version, 0, clock.now())
-    row = row._replace(due_at=at, due_boot=boot, due_delay=delay)
-    ledger.step(row)
-    ledger.event("wait_started", step=row.identity, data={"until": due.at})
-    return row

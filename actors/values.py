@@ -54,7 +54,7 @@ class Validator(Protocol):
     """The part of a SchemaValidator that is used."""
 
     def validate_python(self, value: Any, /) -> Any: ...
-    def validate_json(self, data: bytes, /) -> Any: ...
+    def validate_json(self, data: bytes, /, *, strict: bool | None = None) -> Any: ...
 
 
 class Serializer(Protocol):
@@ -163,10 +163,13 @@ class ValueCodec:
         except NotSerializable:
             return None
 
-    def decode(self, data: bytes) -> Any:
-        """The value. Raises pydantic's ValidationError where the bytes are none of this type."""
+    def decode(self, data: bytes, *, strict: bool | None = None) -> Any:
+        """The value. Raises pydantic's ValidationError where the bytes are none of this type.
+
+        `strict`: a value of another type that could be read as this one is none either.
+        """
         assert self._validator is not None, self.refusal
-        return self._validator.validate_json(data)
+        return self._validator.validate_json(data, strict=strict)
 
     def _write(
         self, value: Any, where: str, limits: Limits, *, warnings: Literal["error", False]

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ..storage.clock import Due, Timer, left_of
 from ..storage.errors import EverstepError
-from ..storage.records import Status, StepRow
+from ..storage.records import Mail, Status, StepRow
 from . import rows
 from .errors import Suspended
 from .exits import Left
+from .mailbox import Mailbox
 from .standstill import Look
 from .traffic import resolve
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from .incarnation import Incarnation
     from .scope import Call, Scope
 
-__all__ = ["Seat", "Wait", "Waits"]
+__all__ = ["Answer", "Seat", "Wait", "Waits"]
 
 _MOST_REFUSALS = 1000
 """How often code that left memory may call again before such a call never returns."""
@@ -41,12 +42,22 @@ class Seat(Protocol):
         ...
 
 
+class Answer(NamedTuple):
+    """What ended a wait."""
+
+    output: bytes
+    taken: Mail | None = None
+    """The message that it was."""
+
+
 class Wait:
     """One wait that is under way: its row, and who stands in it."""
 
-    __slots__ = ("call", "due", "row", "task", "woken")
+    __slots__ = ("call", "due", "listens", "row", "task", "woken")
 
-    def __init__(self, call: Call, row: StepRow) -> None:
+    def __init__(self, call: Call, row: StepRow, *, listens: bool = False) -> None:
+        """`listens`: a message may end it."""
+        self.listens = listens
         self.call = call
         self.row = row
         self.due = rows.due_of(row)
@@ -63,6 +74,7 @@ class Waits:
     def __init__(self, life: Incarnation, seat: Seat | None) -> None:
         self._life = life
         self._seat = seat
+        self.mailbox = Mailbox(life.environment, life.ledger.row.key, self._poked)
         self._standing: dict[Wait, None] = {}
         self._idle: Timer | None = None
         self._overdue = False
@@ -74,8 +86,8 @@ class Waits:
 
     # --- one wait ---------------------------------------------------------------------------
 
-    async def until(self, wait: Wait, ready: Callable[[], bytes | None]) -> bytes:
-        """Stand in the wait until `ready()` answers; record the answer, which is returned.
+    async def until(self, wait: Wait, ready: Callable[[], Awaitable[Answer | None]]) -> bytes:
+        """Stand in the wait until `ready()` answers; record the answer, whose output is returned.
 
         `ready` is asked at once, when the wait falls due, and when it is woken. A caller that
         cancels it leaves nothing of the wait; the end of the life leaves it as it is.
@@ -83,18 +95,19 @@ class Waits:
         """
         life = self._life
         try:
-            while (output := ready()) is None:
+            while (answer := await ready()) is None:
                 await self._stand(wait)
                 life.check_fenced()
                 wait.call.scope.check_open()
+            life.check_fenced()
             self._go_on()
         except asyncio.CancelledError:
             self._cancelled(wait)
             raise
         finally:
             self._standing.pop(wait, None)
-        self._record(wait, output)
-        return output
+        self._record(wait, answer)
+        return answer.output
 
     async def _stand(self, wait: Wait) -> None:
         life = self._life
@@ -123,12 +136,16 @@ class Waits:
             self._leave(Status.QUEUED)
             raise Suspended(self._life.task_id)
 
-    def _record(self, wait: Wait, output: bytes) -> None:
+    def _record(self, wait: Wait, answer: Answer) -> None:
         life, ledger = self._life, self._life.ledger
         row = rows.not_due(wait.row)
-        row = rows.recorded(row, ledger.next_seq(), output, life.clock.now())
-        ledger.step(row, len(output))
-        ledger.event("wait_ended", step=row.identity)
+        row = rows.recorded(row, ledger.next_seq(), answer.output, life.clock.now())
+        ledger.step(row, len(answer.output))
+        data: dict[str, Any] | None = None
+        if answer.taken is not None:
+            ledger.take(answer.taken)
+            data = {"message": answer.taken.id, "from": answer.taken.sender}
+        ledger.event("wait_ended", step=row.identity, data=data)
         ledger.write()
 
     def _cancelled(self, wait: Wait) -> None:
@@ -139,6 +156,12 @@ class Waits:
             life.ledger.step(rows.let_go(rows.not_due(wait.row), life.clock.now()))
             life.ledger.event("wait_cancelled", step=wait.row.identity)
             life.ledger.write()
+
+    def _poked(self) -> None:
+        """A message has come."""
+        for wait in self._standing:
+            if wait.listens and wait.woken is not None:
+                resolve(wait.woken)
 
     # --- resting ----------------------------------------------------------------------------
 
@@ -218,7 +241,8 @@ class Waits:
         """Whether it is known already that no wait ends within `idle_after`."""
         after, clock = self._life.environment.idle_after, self._life.clock
         return all(
-            wait.due is not None and left_of(clock, wait.due) > after for wait in self._standing
+            wait.due is not None and not wait.listens and left_of(clock, wait.due) > after
+            for wait in self._standing
         )
 
     def _earliest(self) -> Due | None:
@@ -237,6 +261,9 @@ class Waits:
         self._disarm()
         self.resting = False
         ledger.change(status=status, epoch=None)
+        if status is Status.WAITING and any(wait.listens for wait in self._standing):
+            ledger.change(listens=1)
+            ledger.leave(self.mailbox.seen)
         ledger.due(self._earliest() if status is Status.WAITING else None)
         ledger.event("task_suspended")
         with contextlib.suppress(EverstepError):  # `live` awaits the ledger, and is told
@@ -261,6 +288,7 @@ class Waits:
     def end(self) -> None:
         """The life is over: nobody stands in a wait of it any more, nor at a lock for its sake."""
         self._disarm()
+        self.mailbox.close()
         self._life.environment.lookout.forget(self)
         for wait in self._standing:
             if wait.woken is not None:

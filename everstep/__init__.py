@@ -27,6 +27,7 @@ from .actors.errors import (
     UnaskedCancellation,
     UnknownActor,
     WaitInStep,
+    WaitTimeout,
 )
 from .actors.failures import Failure, StepFailed
 from .actors.log import Log
@@ -44,6 +45,7 @@ from .storage.errors import (
     EverstepError,
     ForeignStore,
     LostLease,
+    MailboxFull,
     NetworkFilesystem,
     Refused,
     StaleAttempt,
@@ -57,6 +59,7 @@ from .storage.errors import (
     StoreTooNew,
     StoreUnreadable,
     Superseded,
+    TaskEnded,
     TaskExists,
     TaskNotFound,
 )
@@ -131,6 +134,7 @@ __all__ = [
     "Log",
     "LogItemChanged",
     "LostLease",
+    "MailboxFull",
     "MaxChildren",
     "NetworkFilesystem",
     "NoProc",
@@ -184,6 +188,7 @@ __all__ = [
     "SystemClock",
     "Task",
     "TaskCancelled",
+    "TaskEnded",
     "TaskExists",
     "TaskFailed",
     "TaskInfo",
@@ -193,6 +198,7 @@ __all__ = [
     "UnknownActor",
     "Unsupervised",
     "WaitInStep",
+    "WaitTimeout",
     "exponential",
     "fixed",
     "from_tenacity",

@@ -16,6 +16,7 @@ from .supervisor.services.spec import DynamicSupervisor, Supervisor, SupervisorS
 
 __all__ = [
     "actors_of",
+    "count_of",
     "durability_of",
     "path_of",
     "priority_of",
@@ -97,6 +98,13 @@ def seconds_of(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
         raise BadCall(name, value, "is not a number of seconds", f"{name}=10")
     return float(value)
+
+
+def count_of(name: str, value: object) -> int:
+    """A whole number, at least 1."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise BadCall(name, value, "is not a whole number from 1 on", f"{name}=1000")
+    return value
 
 
 def statuses_of(value: object) -> list[Status]:

@@ -20,6 +20,7 @@ from .actors.threads import Threads
 from .actors.values import Limits
 from .checking import (
     actors_of,
+    count_of,
     durability_of,
     path_of,
     priority_of,
@@ -84,6 +85,7 @@ class Runtime:
     - `wait`: seconds to wait for a file that another process owns.
     - `grace`: seconds that running steps get to reach their checkpoint when it is left.
     - `idle_after`: seconds that a task in durable waits stays in memory; it holds no slot there.
+    - `mailbox`: how many messages may lie before a task that it has not taken.
     - `store_patience`: seconds the store may be unable to commit before the runtime stops.
     - `allow_network_fs`: accept a file system whose locks cannot be trusted.
     - `limits`: sizes in bytes that no value and no state may exceed.
@@ -107,6 +109,7 @@ class Runtime:
         wait: float = 0,
         grace: float = 10,
         idle_after: float = 10,
+        mailbox: int = 1000,
         store_patience: float = 60,
         allow_network_fs: bool = False,
         limits: Limits | None = None,
@@ -119,6 +122,7 @@ class Runtime:
         self.path = path_of(path)
         self.grace = seconds_of("grace", grace)
         self._idle_after = seconds_of("idle_after", idle_after)
+        self._mailbox = count_of("mailbox", mailbox)
         self._actors = actors_of(actors)
         self._tree = tree_of(tree)
         self._limits = limits or Limits()
@@ -169,7 +173,7 @@ class Runtime:
             pools.committed(ledger)
             commits.told(ledger)
 
-        environment.on_commit = committed
+        environment.on_commit, environment.on_woken = committed, pools.woken
         world = World(self._clock, environment.chance, Hub(None), pools)
         return Session(
             path=self.path,
@@ -192,6 +196,7 @@ class Runtime:
             cleanup=_CLEANUP,
             grace=self.grace,
             idle_after=self._idle_after,
+            mailbox=self._mailbox,
         )
 
     async def __aexit__(

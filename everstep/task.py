@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Generic, TypeVar, overload
 
-from . import operations
+from . import operations, posting
 from .actors.actor import Actor, is_flow
 from .actors.effects import Done, NotDone
 from .actors.errors import BadCall, StateUnreadable
@@ -158,6 +158,20 @@ class Task(Generic[R_co]):
         running = session.environment.effects_running
         effects = await session.store.effects(row.key)
         return [effect_record(effect, running=effect.operation in running) for effect in effects]
+
+    async def send(self, message: object, *, id: str | None = None) -> None:  # noqa: A002
+        """Send a message: a pydantic model, a dataclass, a plain value. It is stored on return.
+
+        Messages of one sender are taken in the order in which they were sent. One whose `id` was
+        sent to this task before changes nothing, so it may be sent again when it is not known
+        whether it arrived. Cancelled, it may have been sent.
+
+        Raises:
+            TaskEnded: the task will not take it.
+            MailboxFull: the task has not taken those before it; nothing was written.
+            NotSerializable, PayloadTooLarge: it cannot be stored; nothing was written.
+        """
+        await posting.send(self._session(), self.id, message, id)
 
     # --- what an operator does ------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ __all__ = [
     "EverstepError",
     "ForeignStore",
     "LostLease",
+    "MailboxFull",
     "NetworkFilesystem",
     "Refused",
     "StaleAttempt",
@@ -25,8 +26,10 @@ __all__ = [
     "StoreTooNew",
     "StoreUnreadable",
     "Superseded",
+    "TaskEnded",
     "TaskExists",
     "TaskNotFound",
+    "Undelivered",
 ]
 
 
@@ -70,6 +73,30 @@ class TaskNotFound(EverstepError):
         super().__init__(
             f"no task has the id {task_id!r} in this store; "
             "ids are exact, and given by `start(…, id=…)`"
+        )
+
+
+class TaskEnded(EverstepError):
+    """A message was sent to a task that has ended, and so will take none."""
+
+    def __init__(self, task_id: str, status: str) -> None:
+        self.task_id = task_id
+        self.status = status
+        super().__init__(
+            f"the task {task_id!r} has ended ({status}) and takes no messages; "
+            "send to another task, or start one"
+        )
+
+
+class MailboxFull(EverstepError):
+    """A message was sent to a task that has not taken those before it. Nothing is lost."""
+
+    def __init__(self, task_id: str, limit: int) -> None:
+        self.task_id = task_id
+        self.limit = limit
+        super().__init__(
+            f"the mailbox of the task {task_id!r} holds {limit} messages that it has not taken; "
+            "send again later, or allow more: Runtime(…, mailbox=…)"
         )
 
 
@@ -178,6 +205,17 @@ class StaleAttempt(Refused):
     """The write, or the call, comes from an attempt that has ended or was replaced."""
 
     reason = "the attempt has ended, or a newer one has begun"
+
+
+class Undelivered(Refused):
+    """A message cannot be delivered: its receiver has ended, or its mailbox is full."""
+
+    reason = "the message cannot be delivered"
+
+    def __init__(self, task_id: str, status: str | None) -> None:
+        super().__init__(task_id, f"ended: {status}" if status else "the mailbox is full")
+        self.status = status
+        """How the receiver ended; None where its mailbox is full."""
 
 
 class Superseded(Refused):

@@ -6,7 +6,20 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from .errors import Refused, StoreFailed
-from .records import Commit, EffectRow, EventRow, Loaded, Receipt, Status, StepRow, TaskRow, TreeRow
+from .records import (
+    Commit,
+    EffectRow,
+    EventRow,
+    Loaded,
+    Mail,
+    Post,
+    Receipt,
+    Recipient,
+    Status,
+    StepRow,
+    TaskRow,
+    TreeRow,
+)
 
 __all__ = [
     "Alarm",
@@ -30,7 +43,7 @@ class Draft(Protocol):
     refused. Drafts are sealed and written in the order in which they were submitted.
     """
 
-    def seal(self) -> Commit | Receipt | None:
+    def seal(self) -> Commit | Post | Receipt | None:
         """The finished write; None when nothing is left to write: then `settle` gets None."""
         ...
 
@@ -228,6 +241,14 @@ class Store(Protocol):
 
     async def next_wait(self, pool: str, *, now: float, since_boot: float | None) -> float | None:
         """Seconds until the first wait of a task out of memory falls due; 0 where one is."""
+        ...
+
+    async def messages(self, key: int, *, after: int = 0, limit: int = 200) -> list[Mail]:
+        """Messages to a task that nobody has taken, those after a place, in order."""
+        ...
+
+    async def recipient(self, task_id: str) -> Recipient | None:
+        """What one who sends must know of the receiver; None where there is no such task."""
         ...
 
     async def load(self, key: int, *, flow: bool) -> Loaded:

@@ -17,10 +17,14 @@ __all__ = [
     "EffectState",
     "EventRow",
     "Loaded",
+    "Mail",
+    "MessageRow",
     "NewTask",
     "Outcome",
+    "Post",
     "Progress",
     "Receipt",
+    "Recipient",
     "RunRow",
     "SnapshotRow",
     "Status",
@@ -105,6 +109,8 @@ class Progress(NamedTuple):
     """Why it is paused, failed or cancelled, in one word."""
     output: bytes | None
     error: bytes | None
+    listens: int
+    """1 where the task waits for messages, out of memory or about to leave it."""
 
     @classmethod
     def beginning(cls, now: float) -> Progress:
@@ -133,6 +139,7 @@ class Progress(NamedTuple):
             reason=None,
             output=None,
             error=None,
+            listens=0,
         )
 
 
@@ -281,13 +288,44 @@ class EffectRow(NamedTuple):
 
 
 class TreeRow(NamedTuple):
-    """The shape of the tree that a runtime opened the store with, for those who look later."""
+    """The shape of the tree that the runtime of this epoch opened the store with."""
 
     epoch: int
-    """Of the runtime that wrote it; a newer one of the store has left none."""
     at: float
     outline: str
     """A JSON object, see `everstep.supervisor.services.outline`."""
+
+
+class MessageRow(NamedTuple):
+    """A message, as it is sent."""
+
+    task: int
+    """The key of the task that it is for."""
+    id: str
+    """Unique among all that were ever sent to the task: a repeat changes nothing."""
+    sender: str | None
+    """The id of the task that sent it; None for one from outside."""
+    body: bytes
+    """JSON object: the name of its type, and its value."""
+    sent_at: float
+
+
+class Mail(NamedTuple):
+    """A message that nobody has taken, and its place in the order of all messages."""
+
+    position: int
+    id: str
+    sender: str | None
+    body: bytes
+    sent_at: float
+
+
+class Recipient(NamedTuple):
+    """What one who sends must know of the receiver."""
+
+    key: int
+    status: Status
+    untaken: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +334,9 @@ class Commit:
 
     It holds only if the task's row still equals `before` in owner, incarnation, generation,
     status and numbers, no step in `steps` has an outcome or a newer attempt in the store, and
-    every effect in `effects` is absent, open, or not done there. `before` is None for a new task.
+    every effect in `effects` is absent, open, or not done there, and no message in `takes` was
+    taken. `before` is None for a new task. Messages in `sends` that were sent before change
+    nothing; any other queues its receiver, where that listens out of memory.
     """
 
     task: int
@@ -310,8 +350,25 @@ class Commit:
     snapshots: tuple[SnapshotRow, ...] = ()
     effects: tuple[EffectRow, ...] = ()
     events: tuple[EventRow, ...] = ()
+    sends: tuple[MessageRow, ...] = ()
+    takes: tuple[Mail, ...] = ()
+    seen: int | None = None
+    """Of a task that leaves memory: the place of the newest message that it has looked at. Where
+    there is a newer one, the commit leaves it queued instead."""
     size: int = 0
     """Bytes of its payloads, for the cap of a batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """A message from outside. It holds only if its receiver has not ended and has room for it."""
+
+    task: int
+    task_id: str
+    message: MessageRow
+    limit: int
+    """How many messages the mailbox may hold that were not taken."""
+    size: int = 0
 
 
 @dataclass(frozen=True, slots=True)

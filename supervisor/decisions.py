@@ -187,7 +187,7 @@ def at_settle(progress: Progress, settled: Told) -> Decision:
 
 def _left(progress: Progress) -> Progress:
     """Owned by nobody, with nothing to wait for."""
-    return progress._replace(epoch=None, due_at=None, due_boot=None, due_delay=None)
+    return progress._replace(epoch=None, due_at=None, due_boot=None, due_delay=None, listens=0)
 
 
 def _given_up(progress: Progress, restart: Restart, reason: str, told: Told) -> Decision:

@@ -140,6 +140,10 @@ class Pools:
         if pool is not None:
             pool.queued()
 
+    def woken(self) -> None:
+        """Tell that a message has queued a task that was out of memory, whatever its pool."""
+        self._commons.ring()
+
     def committed(self, ledger: Ledger) -> None:
         """Tell of every commit of a task; one that left it queued wakes its pool.
 

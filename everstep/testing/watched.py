@@ -16,7 +16,19 @@ from ..storage.interface import (
     Share,
     Store,
 )
-from ..storage.records import Commit, EffectRow, Loaded, Receipt, Status, StepRow, TaskRow, TreeRow
+from ..storage.records import (
+    Commit,
+    EffectRow,
+    Loaded,
+    Mail,
+    Post,
+    Receipt,
+    Recipient,
+    Status,
+    StepRow,
+    TaskRow,
+    TreeRow,
+)
 from .life import Died, Life
 
 __all__ = ["WatchedStore"]
@@ -30,9 +42,9 @@ class _WatchedDraft:
     def __init__(self, draft: Draft, life: Life) -> None:
         self._draft = draft
         self._life = life
-        self._write: Commit | Receipt | None = None
+        self._write: Commit | Post | Receipt | None = None
 
-    def seal(self) -> Commit | Receipt | None:
+    def seal(self) -> Commit | Post | Receipt | None:
         if self._life.dead:
             return None
         self._write = self._draft.seal()
@@ -52,11 +64,14 @@ class _WatchedDraft:
                 pass
         self._draft.settle(_gone() if self._life.dead else refusal)
 
-    def _tell(self, write: Commit | Receipt) -> None:
+    def _tell(self, write: Commit | Post | Receipt) -> None:
         """Put on the trail what is now in the store."""
         task = write.task_id
         if isinstance(write, Receipt):
             self._life.durable("receipt", task=task, operation=write.effect.operation)
+            return
+        if isinstance(write, Post):
+            self._life.durable("message", task=task, id=write.message.id)
             return
         for event in write.events:
             data: dict[str, Any] = {} if event.data is None else json.loads(event.data)
@@ -179,6 +194,12 @@ class WatchedStore:
     async def next_wait(self, pool: str, *, now: float, since_boot: float | None) -> float | None:
         return await self._store.next_wait(pool, now=now, since_boot=since_boot)
 
+    async def messages(self, key: int, *, after: int = 0, limit: int = 200) -> list[Mail]:
+        return await self._store.messages(key, after=after, limit=limit)
+
+    async def recipient(self, task_id: str) -> Recipient | None:
+        return await self._store.recipient(task_id)
+
     async def load(self, key: int, *, flow: bool) -> Loaded:
         return await self._store.load(key, flow=flow)
 
@@ -199,10 +220,12 @@ class WatchedStore:
         return await self._store.tree()
 
 
-def _named(write: Commit | Receipt) -> str:
+def _named(write: Commit | Post | Receipt) -> str:
     """What a write says, in few words: the events in it."""
     if isinstance(write, Receipt):
         return f"{write.task_id}: late receipt of {write.effect.key}"
+    if isinstance(write, Post):
+        return f"{write.task_id}: message {write.message.id}"
     events = [event.kind + (f" {event.step}" if event.step else "") for event in write.events[:4]]
     return f"{write.task_id}: {', '.join(events) or 'no event'}"
 

@@ -11,8 +11,8 @@ from functools import partial
 from ..clock import Clock
 from ..errors import StoreClosed
 from ..interface import Alarm, Draft, QueuePage, RecordedEvent, Share
-from ..records import EffectRow, Loaded, Status, StepRow, TaskRow, TreeRow
-from . import overview, queries, waits
+from ..records import EffectRow, Loaded, Mail, Recipient, Status, StepRow, TaskRow, TreeRow
+from . import messages, overview, queries, waits
 from .epoch import Opening
 from .executor import Executor
 from .lanes import lanes
@@ -268,6 +268,16 @@ class SqlStore(ABC):
         return await self._reading().run(
             partial(waits.next_wait, pool=pool, now=now, since_boot=since_boot)
         )
+
+    async def messages(self, key: int, *, after: int = 0, limit: int = 200) -> list[Mail]:
+        """Messages to a task that nobody has taken, those after a place, in order."""
+        return await self._reading().run(
+            partial(messages.messages, key=key, after=after, limit=limit)
+        )
+
+    async def recipient(self, task_id: str) -> Recipient | None:
+        """What one who sends must know of the receiver; None where there is no such task."""
+        return await self._reading().run(partial(messages.recipient, task_id=task_id))
 
     async def load(self, key: int, *, flow: bool) -> Loaded:
         """Everything an incarnation needs. Raises TaskNotFound."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 
-from ..errors import LostLease, Refused, StaleAttempt, StaleIncarnation, Superseded
-from ..records import ENDED, Commit, EffectRow, Progress, Receipt, StepRow
+from ..errors import LostLease, Refused, StaleAttempt, StaleIncarnation, Superseded, Undelivered
+from ..records import ENDED, Commit, EffectRow, Mail, Post, Progress, Receipt, StepRow
 from .statements import Write
 
 __all__ = ["diagnose"]
@@ -16,10 +16,13 @@ def diagnose(connection: sqlite3.Connection, write: Write, epoch: int, cause: Ex
     """The refusal of `write`, whose statements raised `cause` and have been undone."""
     if isinstance(write, Receipt):
         return _of_receipt(connection, write, epoch)
+    if isinstance(write, Post):
+        return _of_post(connection, write)
     refusal = (
         _of_task(connection, write, epoch)
         or _first(_of_step(connection, write.task_id, step) for step in write.steps)
         or _first(_of_effect(connection, write.task_id, effect) for effect in write.effects)
+        or _first(_of_mail(connection, write.task_id, mail) for mail in write.takes)
     )
     return refusal or Superseded(write.task_id, f"its rows do not fit the stored ones: {cause!r}")
 
@@ -88,6 +91,22 @@ def _of_effect(connection: sqlite3.Connection, task_id: str, effect: EffectRow) 
     if state == "receipt":
         return Superseded(task_id, f"the effect {effect.key!r} is decided: {state}")
     return None
+
+
+def _of_mail(connection: sqlite3.Connection, task_id: str, mail: Mail) -> Refused | None:
+    row = connection.execute(
+        "SELECT taken FROM message WHERE position = ?", (mail.position,)
+    ).fetchone()
+    if row is not None and row[0] is None:
+        return None
+    return Superseded(task_id, f"the message {mail.id!r} is taken")
+
+
+def _of_post(connection: sqlite3.Connection, post: Post) -> Refused:
+    row = connection.execute("SELECT status FROM task WHERE key = ?", (post.task,)).fetchone()
+    if row is None:
+        return Superseded(post.task_id, "the store holds no such task")
+    return Undelivered(post.task_id, row[0] if row[0] in ENDED else None)
 
 
 def _of_receipt(connection: sqlite3.Connection, receipt: Receipt, epoch: int) -> Refused:

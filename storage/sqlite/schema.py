@@ -207,7 +207,25 @@ _WAITING = (
     "CREATE INDEX task_resting ON task (epoch) WHERE status = 'waiting' AND epoch IS NOT NULL",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _LANES, _TREE, _WAITING)
+_MESSAGES = (
+    "ALTER TABLE task ADD COLUMN listens INTEGER NOT NULL DEFAULT 0",
+    """
+    CREATE TABLE message (
+        position INTEGER PRIMARY KEY,
+        task INTEGER NOT NULL,
+        id TEXT NOT NULL,
+        sender TEXT,
+        body BLOB NOT NULL,
+        sent_at REAL NOT NULL,
+        taken INTEGER,
+        codec TEXT NOT NULL DEFAULT 'json',
+        UNIQUE (task, id)
+    )
+    """,
+    "CREATE INDEX message_untaken ON message (task, position) WHERE taken IS NULL",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _LANES, _TREE, _WAITING, _MESSAGES)
 """The statements that lead from version n to n + 1, at place n. A released one never changes."""
 
 VERSION = len(MIGRATIONS)

@@ -16,6 +16,7 @@ from ..records import (
     EffectRow,
     EventRow,
     NewTask,
+    Post,
     Progress,
     Receipt,
     RunRow,
@@ -23,11 +24,12 @@ from ..records import (
     StepReset,
     StepRow,
 )
+from . import messages
 from .steps import step_write
 
 __all__ = ["FenceError", "Write", "write"]
 
-Write = Commit | Receipt
+Write = Commit | Post | Receipt
 
 
 class FenceError(Exception):
@@ -123,6 +125,11 @@ def write(connection: sqlite3.Connection, writes: Sequence[Write]) -> None:
             _write_commits(connection, run)
             run = []
             _write_receipt(connection, one.effect)
+        elif isinstance(one, Post):
+            _write_commits(connection, run)
+            run = []
+            if not messages.post(connection, one):
+                raise FenceError
         elif one.resets:
             _write_commits(connection, run)
             run = [one]
@@ -139,7 +146,7 @@ def _write_commits(connection: sqlite3.Connection, commits: Sequence[Commit]) ->
     for commit in commits:
         steps += commit.steps
         events += commit.events
-        if commit.resets or commit.runs or commit.snapshots or commit.effects:
+        if _has_others(commit):
             others.append(commit)
     _in_runs(connection, map(_task_write, commits))
     for commit in others[:1]:
@@ -149,6 +156,12 @@ def _write_commits(connection: sqlite3.Connection, commits: Sequence[Commit]) ->
         _write_others(connection, commit)
     if events:
         connection.executemany(_INSERT_EVENT, events)
+
+
+def _has_others(commit: Commit) -> bool:
+    rare = commit.resets or commit.runs or commit.snapshots or commit.effects
+    mail = commit.sends or commit.takes or commit.seen is not None
+    return bool(rare or mail)
 
 
 def _in_runs(connection: sqlite3.Connection, writes: Iterable[tuple[str, tuple[Any, ...]]]) -> None:
@@ -207,7 +220,7 @@ def _reset(connection: sqlite3.Connection, resets: Sequence[StepReset]) -> None:
 
 
 def _write_others(connection: sqlite3.Connection, commit: Commit) -> None:
-    """Write what few commits have: changes of `run`, snapshots, effects."""
+    """Write what few commits have: changes of `run`, snapshots, effects, messages."""
     if commit.runs:
         connection.executemany(_INSERT_RUN, commit.runs)
     for snapshot in commit.snapshots:
@@ -217,6 +230,12 @@ def _write_others(connection: sqlite3.Connection, commit: Commit) -> None:
         )
     if commit.effects:
         _fenced(connection, _UPSERT_EFFECT, commit.effects)
+    if commit.takes and not messages.take(connection, commit.takes, commit.after.seq):
+        raise FenceError
+    for message in commit.sends:
+        messages.send(connection, message)
+    if commit.seen is not None:
+        messages.wake_unseen(connection, commit)
 
 
 def _write_receipt(connection: sqlite3.Connection, effect: EffectRow) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from everstep import Actor, Runtime, TaskFailed, step
 from everstep.testing import ManualClock
+from examples.guide.messages import Add, Order, Warehouse
 from examples.guide.waits import Trial
 from tests.guide.pages import says
 
@@ -40,3 +41,18 @@ async def test_the_guide_shows_what_a_wait_in_a_step_is_answered() -> None:
             await (await runtime.start(Impatient())).result()
 
     assert says("docs/guide.md", f"WaitInStep: {caught.value.message}")
+
+
+async def test_an_order_takes_what_is_added_and_is_sent_on_when_nothing_more_comes() -> None:
+    clock = ManualClock()
+    async with Runtime(":memory:", clock=clock) as runtime:
+        warehouse = await runtime.start(Warehouse(), id="warehouse")
+        order = await runtime.start(Order(), id="order-1")
+        for article in ("tea", "cups", "tea"):
+            await order.send(Add(article=article), id=article)
+        async for event in order.events(follow=True):
+            if event.kind == "task_waiting" and len((await order.state(Order)).articles) == 2:
+                clock.advance(3600)
+
+        assert await order.result() == 2
+        assert await warehouse.result() == "order-1: tea, cups"

@@ -12,6 +12,7 @@ from everstep.storage import (
     Commit,
     Draft,
     MemoryStore,
+    Post,
     Receipt,
     SqliteStore,
     StoreClosed,
@@ -106,7 +107,7 @@ class _Hasty:
         self._draft = draft
         self.settle = draft.settle
 
-    def seal(self) -> Commit | Receipt | None:
+    def seal(self) -> Commit | Post | Receipt | None:
         sealed = self._draft.seal()
         return None if self._store.dead else sealed
 

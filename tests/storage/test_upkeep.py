@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from everstep.storage import MemoryStore, Share, SqliteStore, StoreClosed, TaskNotFound
-from everstep.storage.sqlite import queries, waits
+from everstep.storage.sqlite import messages, queries, waits
 from everstep.storage.sqlite.lock import LockFile
 from everstep.storage.sqlite.schema import migrate
 from everstep.storage.sqlite.upkeep import FileUpkeep, truncate
@@ -31,6 +31,8 @@ BY_INDEX: list[tuple[Query, str]] = [
     (lambda c: waits.due_waits(c, "tasks", 1.0, 1.0, 10), "task_due_by_wall"),
     (lambda c: waits.next_wait(c, "tasks", 1.0, 1.0), "task_due_by_boot"),
     (lambda c: waits.next_wait(c, "tasks", 1.0, 1.0), "task_due_by_wall"),
+    (lambda c: messages.messages(c, 1, 0, 10), "message_untaken"),
+    (lambda c: messages.recipient(c, "id"), "message_untaken"),
     (lambda c: queries.open_steps(c, [1]), "sqlite_autoindex_step_1"),
     (lambda c: queries.steps_page(c, 1, 0, "", 10), "sqlite_autoindex_step_1"),
     (lambda c: queries.appends_page(c, 1, 0, "", 10), "sqlite_autoindex_step_1"),

@@ -8,6 +8,7 @@ import pytest
 
 from everstep.testing import History, Zygote, survive, survive_simulated
 from tests.survival.strategies import LONG
+from tests.survival.talking import ASKERS, QUESTIONS, talk
 from tests.survival.timed import timed
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(7200 if LONG else 300)]
@@ -42,3 +43,35 @@ def test_a_task_killed_at_every_boundary_of_its_sleeps_goes_on_with_them(
     survive_simulated(
         timed, 1.0, idle_after, chains=2000 if LONG else 40, check=every_sleep_ended_once
     )
+
+
+SAID = {
+    "squarer": [f"{name} {number}" for name in ASKERS for number in range(QUESTIONS)],
+    **{name: [number**2 for number in range(QUESTIONS)] for name in ASKERS},
+}
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("idle_after", [60.0, 0.0], ids=["in memory", "out of memory"])
+def test_tasks_that_are_killed_while_they_talk_say_and_hear_everything_once(
+    zygote: Zygote, tmp_path: Path, idle_after: float
+) -> None:
+    histories = survive(
+        zygote,
+        talk,
+        tmp_path,
+        idle_after,
+        boundaries=None if LONG else 10,
+        chains=300 if LONG else 3,
+    )
+
+    assert histories[0].result == SAID
+
+
+@pytest.mark.parametrize("idle_after", [20.0, 0.0])
+def test_tasks_that_die_at_every_boundary_while_they_talk_hear_everything_once(
+    idle_after: float,
+) -> None:
+    histories = survive_simulated(talk, idle_after, chains=2000 if LONG else 40)
+
+    assert histories[0].result == SAID

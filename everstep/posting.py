@@ -1,0 +1,53 @@
+"""Messages from outside: each is a write of its own, and its refusal an answer to the sender."""
+
+from __future__ import annotations
+
+import asyncio
+
+from .actors.messages import packed
+from .ids import check_name, new_id
+from .session import Session
+from .storage.errors import MailboxFull, TaskEnded, Undelivered
+from .storage.interface import Refusal
+from .storage.records import MessageRow, Post
+
+__all__ = ["send"]
+
+
+class _Posting:
+    """A draft of one message. What it wakes is told when it is committed."""
+
+    def __init__(self, session: Session, post: Post) -> None:
+        self._session = session
+        self._post = post
+        self.settled: asyncio.Future[Refusal | None] = session.loop.create_future()
+
+    def seal(self) -> Post:
+        return self._post
+
+    def settle(self, refusal: Refusal | None) -> None:
+        if refusal is None:
+            self._session.environment.posted([self._post.message])
+        if not self.settled.done():
+            self.settled.set_result(refusal)
+
+
+async def send(session: Session, task_id: str, message: object, given: str | None) -> None:
+    """Send a message; when this returns, it is in the store.
+
+    Raises TaskNotFound, TaskEnded, MailboxFull, NotSerializable, PayloadTooLarge.
+    """
+    environment = session.environment
+    name = new_id(session.clock.now()) if given is None else check_name("id", given)
+    body = packed(message, environment.limits)
+    row = await session.row(task_id)
+    sent = MessageRow(row.key, name, None, body, session.clock.now())
+    posting = _Posting(session, Post(row.key, task_id, sent, environment.mailbox, len(body)))
+    session.store.submit(posting)
+    refusal = await asyncio.shield(posting.settled)
+    if isinstance(refusal, Undelivered):
+        if refusal.status is None:
+            raise MailboxFull(task_id, environment.mailbox)
+        raise TaskEnded(task_id, refusal.status)
+    if refusal is not None:
+        raise refusal

@@ -1,0 +1,114 @@
+"""Messages: how they are sent, taken and read, and how they wake whom they are for."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from ..records import ENDED, Commit, Mail, MessageRow, Post, Recipient, Status
+
+__all__ = ["is_known", "messages", "post", "recipient", "send", "take", "wake_unseen"]
+
+_FIELDS = ", ".join(MessageRow._fields)
+_MAIL = ", ".join(Mail._fields)
+_ENDED = ", ".join(f"'{status}'" for status in sorted(ENDED))
+
+_SEND = f"""
+    INSERT INTO message ({_FIELDS}) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (task, id) DO NOTHING
+"""
+
+_POST = f"""
+    INSERT INTO message ({_FIELDS})
+    SELECT ?, ?, ?, ?, ?
+    WHERE (SELECT status FROM task WHERE key = ?) NOT IN ({_ENDED})
+      AND (SELECT count(*) FROM message WHERE task = ? AND taken IS NULL) < ?
+    ON CONFLICT (task, id) DO NOTHING
+"""
+
+_TAKE = "UPDATE message SET taken = ? WHERE position = ? AND taken IS NULL"
+
+# A task that waits in memory is told there; one that is out of memory and listens is queued.
+_WAKE = """
+    UPDATE task
+    SET status = 'queued', event_seq = event_seq + 1, updated_at = max(updated_at, ?),
+        due_at = NULL, due_boot = NULL, due_delay = NULL, listens = 0
+    WHERE key = ? AND status = 'waiting' AND epoch IS NULL AND listens = 1
+"""
+_UNSEEN = """
+      AND EXISTS (
+        SELECT 1 FROM message WHERE message.task = task.key AND taken IS NULL AND position > ?
+      )
+"""
+_TELL = """
+    INSERT INTO event (task, seq, at, kind)
+    SELECT key, event_seq, ?, 'task_woken' FROM task WHERE key = ?
+"""
+
+
+def send(connection: sqlite3.Connection, message: MessageRow) -> None:
+    """Send a message whose receiver was looked at before; one with a known id changes nothing."""
+    if connection.execute(_SEND, message).rowcount:
+        _wake(connection, message.task, message.sent_at)
+
+
+def post(connection: sqlite3.Connection, post: Post) -> bool:
+    """Send a message unless its receiver has ended or its mailbox is full; whether it is there."""
+    message = post.message
+    limits = (message.task, message.task, post.limit)
+    if connection.execute(_POST, message + limits).rowcount:
+        _wake(connection, message.task, message.sent_at)
+        return True
+    return is_known(connection, message)
+
+
+def is_known(connection: sqlite3.Connection, message: MessageRow) -> bool:
+    """Whether a message of this id was sent to the task before."""
+    found = connection.execute(
+        "SELECT 1 FROM message WHERE task = ? AND id = ?", (message.task, message.id)
+    )
+    return found.fetchone() is not None
+
+
+def take(connection: sqlite3.Connection, taken: Sequence[Mail], seq: int) -> bool:
+    """Take messages; whether all of them were there to be taken."""
+    rows = [(seq, mail.position) for mail in taken]
+    return connection.executemany(_TAKE, rows).rowcount == len(rows)
+
+
+def wake_unseen(connection: sqlite3.Connection, commit: Commit) -> None:
+    """Queue a task that is leaving memory and has been sent what it has not looked at."""
+    at = commit.after.updated_at
+    if connection.execute(_WAKE + _UNSEEN, (at, commit.task, commit.seen)).rowcount:
+        connection.execute(_TELL, (at, commit.task))
+
+
+def _wake(connection: sqlite3.Connection, task: int, at: float) -> None:
+    if connection.execute(_WAKE, (at, task)).rowcount:
+        connection.execute(_TELL, (at, task))
+
+
+def messages(connection: sqlite3.Connection, key: int, after: int, limit: int) -> list[Mail]:
+    """Messages to a task that nobody has taken, after a place, in order."""
+    rows = connection.execute(
+        f"""
+        SELECT {_MAIL} FROM message WHERE task = ? AND taken IS NULL AND position > ?
+        ORDER BY position LIMIT ?
+        """,
+        (key, after, limit),
+    )
+    return [Mail(*row) for row in rows]
+
+
+def recipient(connection: sqlite3.Connection, task_id: str) -> Recipient | None:
+    """What one who sends must know of the receiver."""
+    row = connection.execute(
+        """
+        SELECT key, status, (
+            SELECT count(*) FROM message WHERE message.task = task.key AND taken IS NULL
+        )
+        FROM task WHERE id = ?
+        """,
+        (task_id,),
+    ).fetchone()
+    return None if row is None else Recipient(row[0], Status(row[1]), row[2])
