@@ -169,6 +169,8 @@ class ValueCodec:
         `strict`: a value of another type that could be read as this one is none either.
         """
         assert self._validator is not None, self.refusal
+        if strict is None:
+            return self._validator.validate_json(data)
         return self._validator.validate_json(data, strict=strict)
 
     def _write(
