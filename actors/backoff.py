@@ -12,6 +12,7 @@ __all__ = [
     "Fixed",
     "FromTenacity",
     "Jitter",
+    "answers_seconds",
     "exponential",
     "fixed",
     "from_tenacity",
@@ -143,6 +144,20 @@ def seconds(backoff: Backoff, attempt: int) -> float:
     what = f"what {backoff!r} answers to attempt {attempt}"
     example = "a function from the attempt to seconds, 0 or more"
     return number_of_seconds(what, _at_most_a_century(backoff(attempt)), example)
+
+
+def answers_seconds(backoff: object) -> bool:
+    """Whether this can be a backoff: called, it answers with a number, or fails by itself.
+
+    It finds `exponential` that was meant to be `exponential(1)`.
+    """
+    if not callable(backoff):
+        return False
+    try:
+        first = backoff(1)
+    except Exception:  # noqa: BLE001  (user code, which may need what there is only later)
+        return True
+    return isinstance(first, int | float) and not isinstance(first, bool)
 
 
 def spread(delay: float, jitter: Jitter, chance: Chance) -> float:

@@ -10,6 +10,7 @@ from .backoff import (
     Backoff,
     Chance,
     Jitter,
+    answers_seconds,
     exponential,
     number_of_seconds,
     seconds,
@@ -141,7 +142,7 @@ def _check_attempts(value: object) -> None:
 
 
 def _check_backoff(value: object) -> None:
-    if not callable(value):
+    if not answers_seconds(value):
         raise TypeError(
             f"backoff must be a function from the attempt to seconds, not {value!r}: "
             "write backoff=fixed(5) or backoff=exponential(0.5, maximum=60)"

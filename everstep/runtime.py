@@ -14,7 +14,6 @@ from typing import Any, Protocol, Self, TypeVar, overload
 from .actors.actor import Actor, actor_name
 from .actors.ctx import Ctx
 from .actors.environment import Environment
-from .actors.errors import BadCall
 from .actors.ledger import Ledger
 from .actors.threads import Threads
 from .actors.values import Limits
@@ -62,7 +61,6 @@ R_co = TypeVar("R_co", covariant=True)
 
 _LOG = logging.getLogger("everstep")
 _CLEANUP = 5.0
-_DEFAULT_POOL = "tasks"
 _CLOSING = 10.0
 """Seconds in which the store must have closed."""
 
@@ -167,7 +165,17 @@ class Runtime:
         environment = self._environment()
         catalogue, commits = Catalogue(self._actors), Commits()
         known = (pool for _, pool in pools_of(self._tree, self._tree.name))
-        pools = Pools(environment, catalogue, known, on_store_failure=self._fail)
+
+        def names_of_tree() -> Collection[str]:
+            return supervision.pool_names()
+
+        pools = Pools(
+            environment,
+            catalogue,
+            known,
+            names_of_tree=names_of_tree,
+            on_store_failure=self._fail,
+        )
 
         def committed(ledger: Ledger) -> None:
             pools.committed(ledger)
@@ -175,13 +183,14 @@ class Runtime:
 
         environment.on_commit, environment.on_woken = committed, pools.woken
         world = World(self._clock, environment.chance, Hub(None), pools)
+        supervision = Supervision(self._tree, world, self._blocked_after)
         return Session(
             path=self.path,
             environment=environment,
             catalogue=catalogue,
             commits=commits,
             pools=pools,
-            supervision=Supervision(self._tree, world, self._blocked_after),
+            supervision=supervision,
             loop=asyncio.get_running_loop(),
         )
 
@@ -293,7 +302,7 @@ class Runtime:
         order = Order(
             actor=checked,
             task_id=task_id,
-            pool=self._pool_name(session, pool),
+            pool=session.pool_name(pool),
             priority=priority_of(priority),
             lane=_name("lane", lane),
             seed=new_seed(task_id, self._chance),
@@ -356,16 +365,6 @@ class Runtime:
         if self._session is None:
             raise RuntimeClosed(self.path, self._outside)
         return self._session
-
-    def _pool_name(self, session: Session, pool: str | None) -> str:
-        names = session.pools.names
-        if pool is None and (len(names) == 1 or _DEFAULT_POOL in names):
-            return _DEFAULT_POOL if _DEFAULT_POOL in names else names[0]
-        if pool is None or pool not in names:
-            instead = " or ".join(f"pool={name!r}" for name in names) or "Pool() into its tree"
-            why = "is no pool of this runtime" if pool else "leaves open which pool is meant"
-            raise BadCall("pool", pool, why, instead)
-        return pool
 
 
 def _store_of(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from .actors.actor import Actor
 from .actors.environment import Environment
-from .actors.errors import UnknownActor
+from .actors.errors import BadCall, UnknownActor
 from .actors.result import result_codec
 from .actors.values import ValueCodec
 from .errors import RuntimeClosed
@@ -21,6 +21,8 @@ from .supervisor.pools import Pools
 from .supervisor.services.running import Supervision
 
 __all__ = ["Session"]
+
+_DEFAULT_POOL = "tasks"
 
 
 @dataclass(slots=True, eq=False)
@@ -60,6 +62,21 @@ class Session:
         if row is None:
             raise TaskNotFound(task_id)
         return row
+
+    def pool_name(self, pool: str | None) -> str:
+        """The pool that is meant: the one named, else the only one, or that called "tasks".
+
+        Raises BadCall where the tree has none of the name, or leaves it open.
+        """
+        meant = _DEFAULT_POOL if pool is None else pool
+        names = self.supervision.pool_names() if self.pools.get(meant) is None else [meant]
+        if pool is None and len(names) == 1:
+            return names[0]
+        if meant in names:
+            return meant
+        instead = " or ".join(f"pool={name!r}" for name in names) or "Pool() into its tree"
+        why = "is no pool of this runtime" if pool else "leaves open which pool is meant"
+        raise BadCall("pool", pool, why, instead)
 
     def running(self, key: int) -> TaskRow | None:
         """The row, as committed, of a task that runs here; None for any other: read that."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from ..actors.environment import Environment
 from .recovery import Recovery
@@ -21,16 +21,19 @@ class Commons:
     """One for each opening of a store, since a death concerns all tasks of the process.
 
     - `lineup`: which suspects are tried, whatever pool they are in.
-    - `knows`: whether the tree has a pool of this name.
+    - `names_of_tree` tells which pools the tree has now, running or not.
     """
 
     def __init__(
-        self, environment: Environment, recovery: Recovery, knows: Callable[[str], bool]
+        self,
+        environment: Environment,
+        recovery: Recovery,
+        names_of_tree: Callable[[], Collection[str]],
     ) -> None:
         self.lineup = Lineup()
         self._store = environment.store
         self._recovery = recovery
-        self._knows = knows
+        self._names_of_tree = names_of_tree
         self._one_at_a_time = asyncio.Lock()
         self._bells: set[Callable[[], None]] = set()
         self._reported: set[str] = set()
@@ -51,7 +54,7 @@ class Commons:
     async def _report_unknown_pools(self) -> None:
         """Say once of each pool that the tree lacks that tasks wait for it."""
         for pool, count in (await self._store.queues()).items():
-            if self._knows(pool) or pool in self._reported:
+            if pool in self._names_of_tree() or pool in self._reported:
                 continue
             self._reported.add(pool)
             _LOG.warning(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from ..actors.environment import Environment
 from ..actors.ledger import Ledger
@@ -27,7 +27,8 @@ __all__ = ["Pools"]
 class Pools:
     """Who runs which task. One for each opening of a runtime.
 
-    - `known`: the pools of the tree as it was written; they may not run yet, or not any more.
+    - `known`: the pools of the tree as it was written; they may not run yet.
+    - `names_of_tree` tells which pools the tree has now, running or not.
     - `on_store_failure` is told when a pool has found that the store has failed.
     """
 
@@ -37,6 +38,7 @@ class Pools:
         catalogue: Catalogue,
         known: Iterable[Pool],
         *,
+        names_of_tree: Callable[[], Collection[str]],
         on_store_failure: Callable[[Exception], None],
     ) -> None:
         self._environment = environment
@@ -44,7 +46,7 @@ class Pools:
         self._specs = {pool.name: pool for pool in known}
         self._on_store_failure = on_store_failure
         recovery = Recovery(environment, self._restart_of, self._gave_up)
-        self._commons = Commons(environment, recovery, self._specs.__contains__)
+        self._commons = Commons(environment, recovery, names_of_tree)
         self._running: dict[str, LivePool] = {}
         self._leaving: set[LivePool] = set()
         self._given_up: dict[str, Exception] = {}
@@ -112,11 +114,6 @@ class Pools:
         return max(0.0, self._deadline - self._environment.clock.monotonic())
 
     # --- for the runtime ----------------------------------------------------------------------
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the pools that there are in the tree, running or not."""
-        return tuple(self._specs)
 
     def get(self, name: str) -> LivePool | None:
         """The pool of this name, while it runs."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, Literal, get_args
 
-from ..actors.backoff import Backoff, Chance, Jitter, seconds, spread
+from ..actors.backoff import Backoff, Chance, Jitter, answers_seconds, seconds, spread
 from ..actors.errors import BadCall
 from .errors import BadCombination
 
@@ -107,7 +107,7 @@ class Restart:
     def _check(self) -> None:
         check_whole("max_restarts", self.max_restarts, 0, "max_restarts=3, or 0 for no restart")
         _positive("within", self.within, "within=5 (seconds)")
-        _callable_or_none(self.backoff)
+        _check_backoff(self.backoff)
         if self.jitter not in get_args(Jitter):
             raise BadCall("jitter", self.jitter, "is unknown", "'full' or 'equal' or 'none'")
         if self.max_failures is not None:
@@ -158,8 +158,8 @@ def _positive(name: str, value: object, instead: str) -> None:
         raise BadCall(name, value, "is not above zero and finite", instead)
 
 
-def _callable_or_none(value: object) -> None:
-    if value is not None and not callable(value):
+def _check_backoff(value: object) -> None:
+    if value is not None and not answers_seconds(value):
         instead = "backoff=exponential(1, maximum=60), or None"
         raise BadCall("backoff", value, "is not a function from a number to seconds", instead)
 

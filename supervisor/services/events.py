@@ -107,7 +107,7 @@ class Hub:
         return stream
 
     def put(self, event: SupervisionEvent) -> None:
-        if not event.expected:
+        if not event.expected or event.kind == "storm_ended":
             level = logging.ERROR if _grave(event) else logging.WARNING
             _LOG.log(level, "%s", event, exc_info=_untold(event))
         for stream in list(self._streams):

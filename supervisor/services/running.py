@@ -21,7 +21,7 @@ from .handle import RunningSupervisor
 from .messages import Halt, NotStarted, Started
 from .service import Report
 from .shell import Shell
-from .spec import DynamicSupervisor, Supervisor, SupervisorSpec, refuse_pools
+from .spec import DynamicSupervisor, Supervisor, SupervisorSpec, pools_of, refuse_pools
 from .world import World
 
 __all__ = ["Supervision", "supervise"]
@@ -83,6 +83,12 @@ class Supervision:
         if self._shell is None:
             raise NoProc(self._tree.name)
         return self._shell.handle
+
+    def pool_names(self) -> list[str]:
+        """The pools that the tree has now, running or not."""
+        if self._shell is None:
+            return [pool.name for _, pool in pools_of(self._tree, self._tree.name)]
+        return list(self._shell.pool_names())
 
     def fail(self, error: Exception) -> None:
         """What the tree stands on has failed: cancel the body, stop in order, raise `error`."""

@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextvars import Context
 from functools import partial
 from typing import Any, Protocol
@@ -47,7 +47,7 @@ from .messages import (
 from .pool_handle import RunningPool
 from .pool_member import PoolMember
 from .service import Report, Service
-from .spec import Child, ChildSpec, SupervisorSpec
+from .spec import Child, ChildSpec, SupervisorSpec, pools_of
 from .world import World
 
 __all__ = ["Shell"]
@@ -143,6 +143,15 @@ class Shell:
         told = Tell("child_late", reason="did not end in time and is killed", expected=False)
         self.world.tell(self.path, told)
         self.kill()
+
+    def pool_names(self) -> Iterator[str]:
+        """The pools that are known here and below, running or not."""
+        for entry in self.machine.entries.values():
+            below = self._members.get(entry.id)
+            if isinstance(below, Shell):
+                yield from below.pool_names()
+            else:
+                yield from (pool.name for _, pool in pools_of(entry.spec, entry.id))
 
     # --- what comes in --------------------------------------------------------------------
 

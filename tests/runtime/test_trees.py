@@ -224,6 +224,18 @@ async def test_a_pool_that_an_operator_stopped_keeps_its_tasks_until_it_is_start
         assert await task.result() == "refunds: 2"
 
 
+async def test_a_pool_that_was_forgotten_takes_no_more_tasks(place: Place) -> None:
+    tree = Supervisor("root", children=[Pool("agents"), Pool("old")])
+
+    async with place.runtime(tree=tree) as runtime:
+        await runtime.tree.terminate_child("old")
+        assert (await (await runtime.start(Plain(), pool="old")).status()).pool == "old"
+        await runtime.tree.delete_child("old")
+        with pytest.raises(BadCall, match=r"is no pool of this runtime; write pool='agents'"):
+            await runtime.start(Plain(), pool="old")
+        assert (await (await runtime.start(Plain())).status()).pool == "agents"
+
+
 async def test_a_supervisor_that_is_killed_gives_the_tasks_of_its_pools_back(
     place: Place, gate: Gate
 ) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from everstep.actors.backoff import exponential
 from everstep.actors.errors import BadCall
 from everstep.supervisor.pool_spec import Pool
 from everstep.supervisor.restart import Restart
@@ -26,6 +27,7 @@ def test_a_pool_restarts_three_times_with_a_growing_backoff_unless_told_otherwis
         ({"max_restarts": True}, "max_restarts=3"),
         ({"max_deaths": 1}, "max_deaths=2"),
         ({"backoff": 5}, "exponential"),
+        ({"backoff": exponential}, "exponential(1, maximum=60)"),
         ({"backoff": "5"}, "exponential"),
         ({"jitter": "half"}, "'full' or 'equal' or 'none'"),
         ({"jitter": None}, "'full' or 'equal' or 'none'"),
