@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Never, TypeVar, TypeVarTuple, ov
 from uuid import UUID
 
 from . import rows
+from .asking import ASK, ask, question_of
 from .definition import function_step
 from .effects import Done, NotDone, NotDoneRule
 from .errors import BadCall, WaitInStep, checked_text
@@ -205,6 +206,47 @@ class Ctx:
             "ctx.receive", matcher.shown, key, lambda call: receive(call, matcher, timeout)
         )
 
+    @overload
+    def ask_human(
+        self,
+        prompt: str,
+        *,
+        schema: type[M],
+        timeout: float | timedelta | None = None,
+        key: str = "",
+    ) -> Coroutine[Any, Any, M]: ...
+    @overload
+    def ask_human(
+        self,
+        prompt: str,
+        *,
+        schema: object,
+        timeout: float | timedelta | None = None,
+        key: str = "",
+    ) -> Coroutine[Any, Any, Any]: ...
+    def ask_human(
+        self,
+        prompt: str,
+        *,
+        schema: object,
+        timeout: float | timedelta | None = None,
+        key: str = "",
+    ) -> Coroutine[Any, Any, Any]:
+        """Put a question into the inbox and wait for the answer of a person.
+
+        `schema` is a pydantic model, bool, int, float, str or a Literal of such. The question is in
+        `runtime.inbox()` while the wait is open, and `task.answer(…)` ends it. `timeout` counts
+        from the beginning, over restarts too. Cancelling it takes the question back.
+
+        Raises:
+            WaitTimeout: nobody answered in time. A replay raises it again.
+            WaitInStep: it was called in a step.
+        """
+        question = question_of(prompt, schema)
+        return self._waited(
+            ASK, prompt[:200], key, lambda call: ask(call, question, schema, timeout)
+        )
+
     def send(
         self,
         task_id: str,
@@ -227,8 +269,8 @@ class Ctx:
         if self._scope.life.suspended:
             return self._scope.life.waits.refused()
         scope = self._scope.present()
-        if id is not None:
-            _named("id", id)
+        if id is not None and not _named("id", id).isprintable():
+            raise BadCall("id", id, "has control characters", 'id="order-7"')
         if scope.identity:
             return ride(scope, task_id, message, id)
         return scope.perform(SEND, (task_id, message, id), {}, key)
@@ -340,6 +382,7 @@ def _named(what: str, value: object) -> str:
 
 def _emit() -> None: ...
 def _now() -> None: ...
+def _ask_human() -> None: ...
 def _receive() -> None: ...
 def _sleep() -> None: ...
 
@@ -347,6 +390,7 @@ def _sleep() -> None: ...
 _VERBS: dict[str, Callable[[], None]] = {
     "emit": _emit,
     "now": _now,
+    ASK: _ask_human,
     "ctx.receive": _receive,
     "ctx.sleep": _sleep,
     "ctx.sleep_until": _sleep,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..storage.clock import Clock
 from ..storage.interface import Store
-from ..storage.records import MessageRow
+from ..storage.mail import MessageRow
 from .standstill import Lookout
 from .values import Limits
 

@@ -14,12 +14,11 @@ from pydantic_core import to_json
 from ..storage.clock import Clock, Due
 from ..storage.errors import EverstepError
 from ..storage.interface import Refusal, Store
+from ..storage.mail import Mail, MessageRow
 from ..storage.records import (
     Commit,
     EffectRow,
     EventRow,
-    Mail,
-    MessageRow,
     NewTask,
     Progress,
     RunRow,

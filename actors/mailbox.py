@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..storage.records import Mail
+from ..storage.mail import Mail
 
 if TYPE_CHECKING:
     from .environment import Environment
@@ -44,7 +44,7 @@ class Mailbox:
         self._stale = True
         self._wake()
 
-    async def first(self, fits: Callable[[bytes], bool]) -> Mail | None:
+    async def first(self, fits: Callable[[Mail], bool]) -> Mail | None:
         """The first message that fits, which is no longer here then; None where there is none.
 
         When it returns, nothing has come that it has not looked at. It is not taken in the store.
@@ -53,7 +53,7 @@ class Mailbox:
             self._stale = False
             await self._read()
         for place, mail in enumerate(self._found):
-            if fits(mail.body):
+            if fits(mail):
                 return self._found.pop(place)
         return None
 

@@ -52,6 +52,8 @@ class Matcher:
         """The value of a message that fits. Raises ValueError where it does not."""
         parts = split(body)
         name, value = str(from_json(parts["kind"])), parts["value"]
+        if not name:
+            raise ValueError("it answers a question")
         # what is in a container was written under no name, so its own type must tell
         strict = True if name in _CONTAINERS else None
         failure: ValueError | None = None

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..storage.clock import left_of
 from ..storage.errors import MailboxFull, TaskEnded, TaskNotFound
-from ..storage.records import ENDED, MessageRow
-from . import rows
+from ..storage.mail import MessageRow
+from ..storage.records import ENDED
 from .current import CURRENT
 from .definition import StepDefinition, StepOptions
-from .errors import WaitTimeout
 from .messages import Matcher, packed
 from .retry import Retry
-from .timers import chosen_delay
-from .waits import Answer, Wait
+from .taking import take
 
 if TYPE_CHECKING:
-    from .incarnation import Incarnation
     from .scope import Call, Scope
 
 __all__ = ["SEND", "receive", "ride"]
-
-_TIMED_OUT = b"null"
 
 
 async def receive(call: Call, matcher: Matcher, timeout: object) -> Any:
@@ -30,41 +24,12 @@ async def receive(call: Call, matcher: Matcher, timeout: object) -> Any:
 
     Raises WaitTimeout when the time is over first, now or in the life that waited.
     """
-    life = call.scope.life
-    row = life.take(call)
-    if row is not None and row.outcome is not None:
-        life.sync(call.scope)
-        return _read(life, call, matcher, row.output or _TIMED_OUT)
-    await life.gate()
-    call.scope.takes_off(call)
+    body = await take(call, lambda mail: matcher.fits(mail.body), timeout)
     try:
-        life.journal.enter_live(life.root.view)
-        choose = None if timeout is None else chosen_delay(timeout, "timeout")[0]
-        if row is None or (choose is not None and row.due_at is None):
-            due = None if choose is None else choose(life.clock)
-            row = rows.begun_wait(life, call, due)
-        wait = Wait(call, row, listens=True)
-
-        async def answer() -> Answer | None:
-            mail = await life.waits.mailbox.first(matcher.fits)
-            if mail is not None:
-                return Answer(mail.body, mail)
-            over = wait.due is not None and left_of(life.clock, wait.due) <= 0
-            return Answer(_TIMED_OUT) if over else None
-
-        output = await life.waits.until(wait, answer)
-    finally:
-        call.scope.has_landed(call)
-    return _read(life, call, matcher, output)
-
-
-def _read(life: Incarnation, call: Call, matcher: Matcher, output: bytes) -> Any:
-    if output == _TIMED_OUT:
-        raise WaitTimeout("ctx.receive", call.preview)
-    try:
-        return matcher.read(output)
+        return matcher.read(body)
     except ValueError as error:
-        raise life.unreadable(call.scope, f"the message taken by {call.identity}", error) from error
+        where = f"the message taken by {call.identity}"
+        raise call.scope.life.unreadable(call.scope, where, error) from error
 
 
 # --- sending ----------------------------------------------------------------------------------

@@ -59,13 +59,15 @@ def first(
     )
 
 
-def begun_wait(life: Incarnation, call: Call, due: Due | None) -> StepRow:
+def begun_wait(
+    life: Incarnation, call: Call, due: Due | None, question: bytes | None = None
+) -> StepRow:
     """The row of a wait that begins now, put on the ledger; `due` is when it ends by itself."""
     ledger, now = life.ledger, life.clock.now()
     row = first(call, ledger.row.key, ledger.progress.chapter, life.schema.version, 0, now)
     at, boot, delay = due or (None, None, None)
-    row = row._replace(due_at=at, due_boot=boot, due_delay=delay)
-    ledger.step(row)
+    row = row._replace(due_at=at, due_boot=boot, due_delay=delay, output=question)
+    ledger.step(row, len(question or b""))
     data = {"for": call.preview} if due is None else {"for": call.preview, "until": due.at}
     ledger.event("wait_started", step=row.identity, data=data)
     return row
@@ -184,8 +186,8 @@ def recorded(row: StepRow, seq: int, output: bytes, now: float) -> StepRow:
 
 
 def not_due(row: StepRow) -> StepRow:
-    """The wait, or the backoff, is over or given up."""
-    return row._replace(due_at=None, due_boot=None, due_delay=None)
+    """The wait is over or given up; nobody is asked any more."""
+    return row._replace(due_at=None, due_boot=None, due_delay=None, output=None)
 
 
 def due_of(row: StepRow) -> Due | None:

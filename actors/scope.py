@@ -12,7 +12,8 @@ from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
 from ..storage.errors import StaleAttempt
-from ..storage.records import MessageRow, StepRow
+from ..storage.mail import MessageRow
+from ..storage.records import StepRow
 from .ctx import Ctx
 from .current import CURRENT
 from .errors import AmbiguousStep, checked_text

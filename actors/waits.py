@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ..storage.clock import Due, Timer, left_of
 from ..storage.errors import EverstepError
-from ..storage.records import Mail, Status, StepRow
+from ..storage.mail import Mail
+from ..storage.records import Status, StepRow
 from . import rows
 from .errors import Suspended
 from .exits import Left

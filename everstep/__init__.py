@@ -36,7 +36,16 @@ from .actors.retry import Retry
 from .actors.step import step
 from .actors.upcast import upcast
 from .actors.values import Limits
-from .errors import RuntimeClosed, TaskCancelled, TaskFailed, TaskPaused
+from .errors import (
+    AlreadyAnswered,
+    NotAsked,
+    RuntimeClosed,
+    TaskCancelled,
+    TaskFailed,
+    TaskPaused,
+    WrongAnswer,
+)
+from .inbox import Question
 from .reading import EffectRecord, Event, StepRecord, TaskInfo
 from .running import run
 from .runtime import Runtime
@@ -99,6 +108,7 @@ from .task import Task
 
 __all__ = [
     "Actor",
+    "AlreadyAnswered",
     "AlreadyPresent",
     "AlreadyStarted",
     "AmbiguousStep",
@@ -139,6 +149,7 @@ __all__ = [
     "NetworkFilesystem",
     "NoProc",
     "NoRuntime",
+    "NotAsked",
     "NotDone",
     "NotFound",
     "NotSerializable",
@@ -149,6 +160,7 @@ __all__ = [
     "PoolInUse",
     "PoolInfo",
     "ProcessDied",
+    "Question",
     "Ref",
     "Refused",
     "ReplayMismatch",
@@ -199,6 +211,7 @@ __all__ = [
     "Unsupervised",
     "WaitInStep",
     "WaitTimeout",
+    "WrongAnswer",
     "exponential",
     "fixed",
     "from_tenacity",

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from .storage.errors import EverstepError
 
-__all__ = ["RuntimeClosed", "TaskCancelled", "TaskFailed", "TaskPaused", "way_on"]
+__all__ = [
+    "AlreadyAnswered",
+    "NotAsked",
+    "RuntimeClosed",
+    "TaskCancelled",
+    "TaskFailed",
+    "TaskPaused",
+    "WrongAnswer",
+    "way_on",
+]
 
 
 class TaskFailed(EverstepError):
@@ -76,6 +85,46 @@ class TaskCancelled(EverstepError):
         super().__init__(
             f"the task {task_id!r} was cancelled; who did it is in its events; "
             f"to let it go on: await runtime.task({task_id!r}).resume()"
+        )
+
+
+class NotAsked(EverstepError):
+    """An answer to a question that is not open: it never was, or no longer is."""
+
+    def __init__(self, task_id: str, question: str, why: str) -> None:
+        self.task_id = task_id
+        self.question = question
+        self.why = why
+        super().__init__(
+            f"the task {task_id!r} does not ask {question!r}: {why}; "
+            "what is asked stands in runtime.inbox()"
+        )
+
+
+class AlreadyAnswered(EverstepError):
+    """A second answer to one question. The first one stands."""
+
+    def __init__(self, task_id: str, question: str, by: str | None) -> None:
+        self.task_id = task_id
+        self.question = question
+        self.by = by
+        who = f" by {by}" if by else ""
+        super().__init__(
+            f"the question {question!r} of the task {task_id!r} was answered already{who}; "
+            "that answer stands"
+        )
+
+
+class WrongAnswer(EverstepError, ValueError):
+    """An answer that does not fit the schema of its question, which stays open."""
+
+    def __init__(self, task_id: str, question: str, why: str) -> None:
+        self.task_id = task_id
+        self.question = question
+        self.why = why
+        super().__init__(
+            f"the question {question!r} of the task {task_id!r} cannot be answered so: {why}; "
+            "answer again, by the schema that runtime.inbox() shows"
         )
 
 

@@ -9,9 +9,9 @@ from .ids import check_name, new_id
 from .session import Session
 from .storage.errors import MailboxFull, TaskEnded, Undelivered
 from .storage.interface import Refusal
-from .storage.records import MessageRow, Post
+from .storage.mail import MessageRow, Post
 
-__all__ = ["send"]
+__all__ = ["deliver", "send"]
 
 
 class _Posting:
@@ -42,12 +42,18 @@ async def send(session: Session, task_id: str, message: object, given: str | Non
     body = packed(message, environment.limits)
     row = await session.row(task_id)
     sent = MessageRow(row.key, name, None, body, session.clock.now())
-    posting = _Posting(session, Post(row.key, task_id, sent, environment.mailbox, len(body)))
-    session.store.submit(posting)
-    refusal = await asyncio.shield(posting.settled)
+    post = Post(row.key, task_id, sent, environment.mailbox, size=len(body))
+    refusal = await deliver(session, post)
     if isinstance(refusal, Undelivered):
         if refusal.status is None:
             raise MailboxFull(task_id, environment.mailbox)
         raise TaskEnded(task_id, refusal.status)
     if refusal is not None:
         raise refusal
+
+
+async def deliver(session: Session, post: Post) -> Refusal | None:
+    """Write a message; why it was refused, if it was. Cancelled, it may be written."""
+    posting = _Posting(session, post)
+    session.store.submit(posting)
+    return await asyncio.shield(posting.settled)

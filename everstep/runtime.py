@@ -30,6 +30,7 @@ from .checking import (
 from .errors import RuntimeClosed
 from .following import Commits
 from .ids import check_name, new_id, new_seed
+from .inbox import Question, open_questions
 from .reading import TaskInfo, info_of
 from .session import Session
 from .starting import Order, check_actor, create
@@ -360,6 +361,10 @@ class Runtime:
             info_of(row, steps_running=session.steps_running(row.key), known=row.actor in known)
             for row in rows
         ]
+
+    async def inbox(self, *, after: int = 0, limit: int = 100) -> list[Question]:
+        """Questions that wait for a person, those after a number, in the order of asking."""
+        return await open_questions(self._open(), after, limit)
 
     def _open(self) -> Session:
         if self._session is None:

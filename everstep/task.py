@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Generic, TypeVar, overload
 
-from . import operations, posting
+from . import inbox, operations, posting
 from .actors.actor import Actor, is_flow
 from .actors.effects import Done, NotDone
 from .actors.errors import BadCall, StateUnreadable
@@ -172,6 +172,19 @@ class Task(Generic[R_co]):
             NotSerializable, PayloadTooLarge: it cannot be stored; nothing was written.
         """
         await posting.send(self._session(), self.id, message, id)
+
+    async def answer(self, question: str, data: object, *, by: str | None = None) -> None:
+        """Answer a question of the task, by the id that `runtime.inbox()` shows.
+
+        `data` is the answer as plain JSON, or an instance of its model; it is validated first.
+        When this returns, the answer is stored, and the task goes on with it. Cancelled, it may be.
+
+        Raises:
+            WrongAnswer: it does not fit; nothing was written and the question stays open.
+            AlreadyAnswered: there is an answer, which stands.
+            NotAsked: the question is not open: it never was, its time is over, or the task ended.
+        """
+        await inbox.answer(self._session(), self.id, question, data, said_of("by", by))
 
     # --- what an operator does ------------------------------------------------------------------
 

@@ -34,6 +34,7 @@ from .interface import (
     Share,
     Store,
 )
+from .mail import Asked, Mail, MessageRow, Post, Recipient
 from .memory import MemoryStore
 from .records import (
     ENDED,
@@ -42,14 +43,10 @@ from .records import (
     EffectState,
     EventRow,
     Loaded,
-    Mail,
-    MessageRow,
     NewTask,
     Outcome,
-    Post,
     Progress,
     Receipt,
-    Recipient,
     RunRow,
     SnapshotRow,
     Status,
@@ -63,6 +60,7 @@ from .sqlite import Durability, SqliteStore
 __all__ = [
     "ENDED",
     "Alarm",
+    "Asked",
     "Clock",
     "Commit",
     "Draft",

@@ -6,20 +6,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from .errors import Refused, StoreFailed
-from .records import (
-    Commit,
-    EffectRow,
-    EventRow,
-    Loaded,
-    Mail,
-    Post,
-    Receipt,
-    Recipient,
-    Status,
-    StepRow,
-    TaskRow,
-    TreeRow,
-)
+from .mail import Asked, Mail, Post, Recipient
+from .records import Commit, EffectRow, EventRow, Loaded, Receipt, Status, StepRow, TaskRow, TreeRow
 
 __all__ = [
     "Alarm",
@@ -245,6 +233,19 @@ class Store(Protocol):
 
     async def messages(self, key: int, *, after: int = 0, limit: int = 200) -> list[Mail]:
         """Messages to a task that nobody has taken, those after a place, in order."""
+        ...
+
+    async def questions(
+        self, *, after: int = 0, limit: int = 100
+    ) -> list[tuple[int, str, StepRow]]:
+        """Questions that wait for an answer, as (place, id of the task, row), by their place.
+
+        Of tasks that have not ended, in their present chapter.
+        """
+        ...
+
+    async def question(self, key: int, identity: str) -> Asked:
+        """What is known of a question, by the identity of its wait."""
         ...
 
     async def recipient(self, task_id: str) -> Recipient | None:

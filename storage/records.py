@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from .mail import Mail, MessageRow
+
 __all__ = [
     "ENDED",
     "Commit",
@@ -17,14 +19,10 @@ __all__ = [
     "EffectState",
     "EventRow",
     "Loaded",
-    "Mail",
-    "MessageRow",
     "NewTask",
     "Outcome",
-    "Post",
     "Progress",
     "Receipt",
-    "Recipient",
     "RunRow",
     "SnapshotRow",
     "Status",
@@ -296,38 +294,6 @@ class TreeRow(NamedTuple):
     """A JSON object, see `everstep.supervisor.services.outline`."""
 
 
-class MessageRow(NamedTuple):
-    """A message, as it is sent."""
-
-    task: int
-    """The key of the task that it is for."""
-    id: str
-    """Unique among all that were ever sent to the task: a repeat changes nothing."""
-    sender: str | None
-    """The id of the task that sent it; None for one from outside."""
-    body: bytes
-    """JSON object: the name of its type, and its value."""
-    sent_at: float
-
-
-class Mail(NamedTuple):
-    """A message that nobody has taken, and its place in the order of all messages."""
-
-    position: int
-    id: str
-    sender: str | None
-    body: bytes
-    sent_at: float
-
-
-class Recipient(NamedTuple):
-    """What one who sends must know of the receiver."""
-
-    key: int
-    status: Status
-    untaken: int
-
-
 @dataclass(frozen=True, slots=True)
 class Commit:
     """One write of one task: all of it or nothing.
@@ -357,18 +323,6 @@ class Commit:
     there is a newer one, the commit leaves it queued instead."""
     size: int = 0
     """Bytes of its payloads, for the cap of a batch."""
-
-
-@dataclass(frozen=True, slots=True)
-class Post:
-    """A message from outside. It holds only if its receiver has not ended and has room for it."""
-
-    task: int
-    task_id: str
-    message: MessageRow
-    limit: int
-    """How many messages the mailbox may hold that were not taken."""
-    size: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,19 +16,8 @@ from ..storage.interface import (
     Share,
     Store,
 )
-from ..storage.records import (
-    Commit,
-    EffectRow,
-    Loaded,
-    Mail,
-    Post,
-    Receipt,
-    Recipient,
-    Status,
-    StepRow,
-    TaskRow,
-    TreeRow,
-)
+from ..storage.mail import Asked, Mail, Post, Recipient
+from ..storage.records import Commit, EffectRow, Loaded, Receipt, Status, StepRow, TaskRow, TreeRow
 from .life import Died, Life
 
 __all__ = ["WatchedStore"]
@@ -196,6 +185,14 @@ class WatchedStore:
 
     async def messages(self, key: int, *, after: int = 0, limit: int = 200) -> list[Mail]:
         return await self._store.messages(key, after=after, limit=limit)
+
+    async def questions(
+        self, *, after: int = 0, limit: int = 100
+    ) -> list[tuple[int, str, StepRow]]:
+        return await self._store.questions(after=after, limit=limit)
+
+    async def question(self, key: int, identity: str) -> Asked:
+        return await self._store.question(key, identity)
 
     async def recipient(self, task_id: str) -> Recipient | None:
         return await self._store.recipient(task_id)

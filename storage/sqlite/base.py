@@ -11,7 +11,8 @@ from functools import partial
 from ..clock import Clock
 from ..errors import StoreClosed
 from ..interface import Alarm, Draft, QueuePage, RecordedEvent, Share
-from ..records import EffectRow, Loaded, Mail, Recipient, Status, StepRow, TaskRow, TreeRow
+from ..mail import Asked, Mail, Recipient
+from ..records import EffectRow, Loaded, Status, StepRow, TaskRow, TreeRow
 from . import messages, overview, queries, waits
 from .epoch import Opening
 from .executor import Executor
@@ -274,6 +275,16 @@ class SqlStore(ABC):
         return await self._reading().run(
             partial(messages.messages, key=key, after=after, limit=limit)
         )
+
+    async def questions(
+        self, *, after: int = 0, limit: int = 100
+    ) -> list[tuple[int, str, StepRow]]:
+        """Questions that wait for an answer, as (place, id of the task, row), by their place."""
+        return await self._reading().run(partial(messages.questions, after=after, limit=limit))
+
+    async def question(self, key: int, identity: str) -> Asked:
+        """What is known of a question."""
+        return await self._reading().run(partial(messages.question, key=key, identity=identity))
 
     async def recipient(self, task_id: str) -> Recipient | None:
         """What one who sends must know of the receiver; None where there is no such task."""

@@ -6,7 +6,8 @@ import sqlite3
 from collections.abc import Iterable
 
 from ..errors import LostLease, Refused, StaleAttempt, StaleIncarnation, Superseded, Undelivered
-from ..records import ENDED, Commit, EffectRow, Mail, Post, Progress, Receipt, StepRow
+from ..mail import Mail, Post
+from ..records import ENDED, Commit, EffectRow, Progress, Receipt, StepRow
 from .statements import Write
 
 __all__ = ["diagnose"]
@@ -106,6 +107,8 @@ def _of_post(connection: sqlite3.Connection, post: Post) -> Refused:
     row = connection.execute("SELECT status FROM task WHERE key = ?", (post.task,)).fetchone()
     if row is None:
         return Superseded(post.task_id, "the store holds no such task")
+    if post.question is not None and row[0] not in ENDED:
+        return Superseded(post.task_id, f"the question {post.question!r} is not open any more")
     return Undelivered(post.task_id, row[0] if row[0] in ENDED else None)
 
 

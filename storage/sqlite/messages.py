@@ -5,13 +5,28 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from ..records import ENDED, Commit, Mail, MessageRow, Post, Recipient, Status
+from ..mail import Asked, Mail, MessageRow, Post, Recipient
+from ..records import ENDED, Commit, Status, StepRow
+from .queries import step_row
 
-__all__ = ["is_known", "messages", "post", "recipient", "send", "take", "wake_unseen"]
+__all__ = [
+    "is_known",
+    "messages",
+    "post",
+    "question",
+    "questions",
+    "recipient",
+    "send",
+    "take",
+    "wake_unseen",
+]
 
 _FIELDS = ", ".join(MessageRow._fields)
 _MAIL = ", ".join(Mail._fields)
 _ENDED = ", ".join(f"'{status}'" for status in sorted(ENDED))
+
+_OPEN = "step.name = 'ctx.ask_human' AND step.outcome IS NULL AND step.output IS NOT NULL"
+"""A question that waits for its answer. The condition of an index."""
 
 _SEND = f"""
     INSERT INTO message ({_FIELDS}) VALUES (?, ?, ?, ?, ?)
@@ -23,6 +38,7 @@ _POST = f"""
     SELECT ?, ?, ?, ?, ?
     WHERE (SELECT status FROM task WHERE key = ?) NOT IN ({_ENDED})
       AND (SELECT count(*) FROM message WHERE task = ? AND taken IS NULL) < ?
+      AND (? IS NULL OR EXISTS (SELECT 1 FROM step WHERE task = ? AND identity = ? AND {_OPEN}))
     ON CONFLICT (task, id) DO NOTHING
 """
 
@@ -53,13 +69,16 @@ def send(connection: sqlite3.Connection, message: MessageRow) -> None:
 
 
 def post(connection: sqlite3.Connection, post: Post) -> bool:
-    """Send a message unless its receiver has ended or its mailbox is full; whether it is there."""
+    """Send a message unless its receiver has ended or its mailbox is full; whether it is there.
+
+    One that answers a question is sent once, while that is open.
+    """
     message = post.message
-    limits = (message.task, message.task, post.limit)
+    limits = (message.task, message.task, post.limit, post.question, message.task, post.question)
     if connection.execute(_POST, message + limits).rowcount:
         _wake(connection, message.task, message.sent_at)
         return True
-    return is_known(connection, message)
+    return post.question is None and is_known(connection, message)
 
 
 def is_known(connection: sqlite3.Connection, message: MessageRow) -> bool:
@@ -98,6 +117,44 @@ def messages(connection: sqlite3.Connection, key: int, after: int, limit: int) -
         (key, after, limit),
     )
     return [Mail(*row) for row in rows]
+
+
+def questions(
+    connection: sqlite3.Connection, after: int, limit: int
+) -> list[tuple[int, str, StepRow]]:
+    """Questions that wait for an answer, as (place, id of the task, row), in the order of asking.
+
+    Only those that the present chapter of a task that has not ended asks, and nobody has answered.
+    """
+    columns = ", ".join(f"step.{field}" for field in StepRow._fields)
+    rows = connection.execute(
+        f"""
+        SELECT step.position, task.id, {columns}
+        FROM step JOIN task ON task.key = step.task
+        WHERE {_OPEN} AND step.position > ?
+          AND task.status NOT IN ({_ENDED}) AND task.chapter = step.chapter
+          AND NOT EXISTS (
+            SELECT 1 FROM message
+            WHERE message.task = step.task AND message.id = char(1) || step.identity
+          )
+        ORDER BY step.position LIMIT ?
+        """,
+        (after, limit),
+    )
+    return [(row[0], row[1], step_row(row[2:])) for row in rows]
+
+
+def question(connection: sqlite3.Connection, key: int, identity: str) -> Asked:
+    """The row of a wait, and whether a message answers it already."""
+    row = connection.execute(
+        f"SELECT {', '.join(StepRow._fields)} FROM step WHERE task = ? AND identity = ?",
+        (key, identity),
+    ).fetchone()
+    sender = connection.execute(
+        "SELECT sender FROM message WHERE task = ? AND id = char(1) || ?", (key, identity)
+    ).fetchone()
+    by = None if sender is None else sender[0]
+    return Asked(None if row is None else step_row(row), sender is not None, by)
 
 
 def recipient(connection: sqlite3.Connection, task_id: str) -> Recipient | None:

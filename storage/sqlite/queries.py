@@ -33,6 +33,7 @@ __all__ = [
     "next_due",
     "open_steps",
     "orphans",
+    "step_row",
     "steps",
     "steps_page",
     "suspects",
@@ -59,7 +60,8 @@ def _task_row(row: tuple[Any, ...]) -> TaskRow:
     return TaskRow._make((*row[:_WRITTEN_ONCE], progress))
 
 
-def _step_row(row: tuple[Any, ...]) -> StepRow:
+def step_row(row: tuple[Any, ...]) -> StepRow:
+    """A row with the columns of StepRow as a record."""
     outcome = row[_OUTCOME]
     if outcome is None:
         return StepRow(*row)
@@ -234,7 +236,7 @@ def open_steps(connection: sqlite3.Connection, keys: Collection[int]) -> list[St
         """,
         (_listed(keys),),
     )
-    return [_step_row(row) for row in rows]
+    return [step_row(row) for row in rows]
 
 
 def steps(
@@ -246,7 +248,7 @@ def steps(
         "ORDER BY position LIMIT ?",
         (key, after, limit),
     )
-    return [(row[0], _step_row(row[1:])) for row in rows]
+    return [(row[0], step_row(row[1:])) for row in rows]
 
 
 def events(
@@ -355,7 +357,7 @@ def steps_page(
         """,
         (key, after, chapter, limit),
     )
-    return [_step_row(row) for row in rows]
+    return [step_row(row) for row in rows]
 
 
 def appends_page(

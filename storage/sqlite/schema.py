@@ -225,7 +225,14 @@ _MESSAGES = (
     "CREATE INDEX message_untaken ON message (task, position) WHERE taken IS NULL",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _LANES, _TREE, _WAITING, _MESSAGES)
+_QUESTIONS = (
+    """
+    CREATE INDEX step_asked ON step (position)
+    WHERE name = 'ctx.ask_human' AND outcome IS NULL AND output IS NOT NULL
+    """,
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _LANES, _TREE, _WAITING, _MESSAGES, _QUESTIONS)
 """The statements that lead from version n to n + 1, at place n. A released one never changes."""
 
 VERSION = len(MIGRATIONS)

@@ -11,12 +11,12 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ..mail import Post
 from ..records import (
     Commit,
     EffectRow,
     EventRow,
     NewTask,
-    Post,
     Progress,
     Receipt,
     RunRow,

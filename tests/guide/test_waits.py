@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from everstep import Actor, Runtime, TaskFailed, step
 from everstep.testing import ManualClock
+from examples.guide import approval
 from examples.guide.messages import Add, Order, Warehouse
 from examples.guide.waits import Trial
 from tests.guide.pages import says
@@ -56,3 +59,13 @@ async def test_an_order_takes_what_is_added_and_is_sent_on_when_nothing_more_com
 
         assert await order.result() == 2
         assert await warehouse.result() == "order-1: tea, cups"
+
+
+async def test_an_article_is_published_by_an_answer_after_a_restart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await approval.main(tmp_path / "articles.db")
+
+    asked, published = capsys.readouterr().out.splitlines()
+    assert asked == "article-1 Publish 'All about tea'? Decision"
+    assert published == "published (well done)"

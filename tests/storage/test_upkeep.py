@@ -33,6 +33,7 @@ BY_INDEX: list[tuple[Query, str]] = [
     (lambda c: waits.next_wait(c, "tasks", 1.0, 1.0), "task_due_by_wall"),
     (lambda c: messages.messages(c, 1, 0, 10), "message_untaken"),
     (lambda c: messages.recipient(c, "id"), "message_untaken"),
+    (lambda c: messages.questions(c, 0, 10), "step_asked"),
     (lambda c: queries.open_steps(c, [1]), "sqlite_autoindex_step_1"),
     (lambda c: queries.steps_page(c, 1, 0, "", 10), "sqlite_autoindex_step_1"),
     (lambda c: queries.appends_page(c, 1, 0, "", 10), "sqlite_autoindex_step_1"),

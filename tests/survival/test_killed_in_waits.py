@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from everstep.testing import History, Zygote, survive, survive_simulated
+from tests.survival.approving import approve
 from tests.survival.strategies import LONG
 from tests.survival.talking import ASKERS, QUESTIONS, talk
 from tests.survival.timed import timed
@@ -75,3 +76,10 @@ def test_tasks_that_die_at_every_boundary_while_they_talk_hear_everything_once(
     histories = survive_simulated(talk, idle_after, chains=2000 if LONG else 40)
 
     assert histories[0].result == SAID
+
+
+@pytest.mark.parametrize("idle_after", [20.0, 0.0])
+def test_an_answer_is_heard_once_wherever_the_process_dies(idle_after: float) -> None:
+    histories = survive_simulated(approve, idle_after, chains=2000 if LONG else 40)
+
+    assert histories[0].result == {key: ["1 True", "2 False"] for key in ("one", "other")}

@@ -1,0 +1,71 @@
+"""Waits that a message ends: which one, and what is recorded of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ..storage.clock import left_of
+from ..storage.mail import Mail
+from ..storage.records import StepRow
+from . import rows
+from .errors import WaitTimeout
+from .timers import chosen_delay
+from .waits import Answer, Wait
+
+if TYPE_CHECKING:
+    from .scope import Call
+
+__all__ = ["take"]
+
+_TIMED_OUT = b"null"
+
+
+async def take(
+    call: Call, fits: Callable[[Mail], bool], timeout: object, question: bytes | None = None
+) -> bytes:
+    """The body of the first message that fits, taken for good; or that of the recorded one.
+
+    `question` is kept in the row while the wait is open.
+    Raises WaitTimeout when the time is over first, now or in the life that waited.
+    """
+    life = call.scope.life
+    row = life.take(call)
+    if row is not None and row.outcome is not None:
+        life.sync(call.scope)
+        return _body(call, row.output or _TIMED_OUT)
+    await life.gate()
+    call.scope.takes_off(call)
+    try:
+        life.journal.enter_live(life.root.view)
+        wait = Wait(call, _begun(call, row, timeout, question), listens=True)
+
+        async def answer() -> Answer | None:
+            mail = await life.waits.mailbox.first(fits)
+            if mail is not None:
+                return Answer(mail.body, mail)
+            over = wait.due is not None and left_of(life.clock, wait.due) <= 0
+            return Answer(_TIMED_OUT) if over else None
+
+        return _body(call, await life.waits.until(wait, answer))
+    finally:
+        call.scope.has_landed(call)
+
+
+def _begun(call: Call, row: StepRow | None, timeout: object, question: bytes | None) -> StepRow:
+    """The row of a wait that is open: a new one, or that of an earlier life with what it left."""
+    life = call.scope.life
+    choose = None if timeout is None else chosen_delay(timeout, "timeout")[0]
+    if row is None or (choose is not None and row.due_at is None):
+        due = None if choose is None else choose(life.clock)
+        return rows.begun_wait(life, call, due, question)
+    if row.output != question:
+        row = row._replace(output=question)
+        life.ledger.step(row)
+    return row
+
+
+def _body(call: Call, output: bytes) -> bytes:
+    if output == _TIMED_OUT:
+        raise WaitTimeout(call.definition.name, call.preview)
+    return output

@@ -1,0 +1,119 @@
+"""Questions to people, and their answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from .actors.asking import ASK, answer_id, packed_answer, type_of
+from .actors.errors import BadCall
+from .errors import AlreadyAnswered, NotAsked, WrongAnswer
+from .posting import deliver
+from .session import Session
+from .storage.errors import Superseded, Undelivered
+from .storage.mail import Asked, MessageRow, Post
+from .storage.records import ENDED, StepRow
+
+__all__ = ["Question", "answer", "open_questions"]
+
+_ROOM = 1 << 40
+"""An answer finds room in every mailbox."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a task waits for a person to say."""
+
+    number: int
+    """Its place among all that were ever asked."""
+    task_id: str
+    id: str
+    """By which it is answered: `task.answer(id, …)`."""
+    prompt: str
+    schema: dict[str, Any]
+    """The JSON schema of the answers."""
+    since: datetime
+    until: datetime | None
+    """When its time is over."""
+
+
+async def open_questions(session: Session, after: int, limit: int) -> list[Question]:
+    """Questions that wait for an answer, those after a number, in the order of asking."""
+    session.check()
+    found = await session.store.questions(after=after, limit=limit)
+    return [_question(number, task_id, row) for number, task_id, row in found]
+
+
+def _question(number: int, task_id: str, row: StepRow) -> Question:
+    kept = from_json(row.output or b"{}")
+    return Question(
+        number=number,
+        task_id=task_id,
+        id=row.identity,
+        prompt=kept["prompt"],
+        schema=kept["schema"],
+        since=datetime.fromtimestamp(row.started_at, UTC),
+        until=None if row.due_at is None else datetime.fromtimestamp(row.due_at, UTC),
+    )
+
+
+async def answer(
+    session: Session, task_id: str, question: str, data: object, by: str | None
+) -> None:
+    """Answer a question; when this returns, the answer is stored.
+
+    Raises NotAsked, AlreadyAnswered, WrongAnswer, TaskNotFound.
+    """
+    row = await session.row(task_id)
+    asked = await session.store.question(row.key, question)
+    kept = _still_open(task_id, question, asked)
+    if row.progress.status in ENDED:
+        raise NotAsked(task_id, question, f"the task has {row.progress.status}")
+    body = _valid(session, task_id, question, from_json(kept)["schema"], data)
+    now = session.clock.now()
+    message = MessageRow(row.key, answer_id(question), by, body, now)
+    post = Post(row.key, task_id, message, _ROOM, question, len(body))
+    refusal = await deliver(session, post)
+    if isinstance(refusal, Superseded):
+        _still_open(task_id, question, await session.store.question(row.key, question))
+        raise refusal
+    if isinstance(refusal, Undelivered):
+        raise NotAsked(task_id, question, f"the task has {refusal.status}")
+    if refusal is not None:
+        raise refusal
+
+
+def _still_open(task_id: str, question: str, asked: Asked) -> bytes:
+    """What is kept of a question that waits for its answer. Raises NotAsked, AlreadyAnswered."""
+    row = asked.row
+    if row is None or row.name != ASK:
+        raise NotAsked(task_id, question, "it never was asked")
+    if asked.answered:
+        raise AlreadyAnswered(task_id, question, asked.by)
+    if row.outcome is not None:
+        raise NotAsked(task_id, question, "its time is over")
+    if row.output is None:
+        raise NotAsked(task_id, question, "it was taken back")
+    return row.output
+
+
+def _valid(
+    session: Session, task_id: str, question: str, schema: dict[str, Any], data: object
+) -> bytes:
+    kind = type_of(schema)
+    if kind is None:
+        name = str(schema.get("title", "?"))
+        why = f"asks for a {name}, and no model of that name with its schema exists here"
+        raise BadCall("question", question, why, f"an import of the module of {name} first")
+    where = f"the answer to {question}"
+    try:
+        return packed_answer(kind, data, where, session.environment.limits)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        why = f"{place}: {first['msg']}" if place else first["msg"]
+        raise WrongAnswer(task_id, question, why) from error
