@@ -33,6 +33,7 @@ class Mailbox:
     def open(self) -> None:
         """From now on be told what comes."""
         self._environment.mailboxes[self._key] = self
+        self._stale = True
 
     def close(self) -> None:
         """Be told no more."""
@@ -58,6 +59,8 @@ class Mailbox:
         return None
 
     async def _read(self) -> None:
+        """Read what is new, and have it looked at by those who did not wait for this reading."""
+        before = self.seen
         try:
             while True:
                 page = await self._environment.store.messages(
@@ -68,7 +71,10 @@ class Mailbox:
                         self.seen = mail.position
                         self._found.append(mail)
                 if len(page) < _PAGE:
-                    return
+                    break
         except BaseException:
             self._stale = True
+            self._wake()
             raise
+        if self.seen > before:
+            self._wake()

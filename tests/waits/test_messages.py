@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from everstep import (
     Actor,
     MailboxFull,
     NotSerializable,
-    Retry,
     Status,
-    StepFailed,
     Task,
     TaskEnded,
     TaskFailed,
@@ -26,38 +24,12 @@ from everstep import (
     step,
 )
 from tests.runtime.kit import Place, Plain, next_event, until
-
-
-class Order(BaseModel):
-    number: int
-
-
-class Refund(BaseModel):
-    number: int
+from tests.waits.clerks import Clerk, Order, Refund
 
 
 @dataclass
 class Note:
     text: str
-
-
-class Clerk(Actor, name="messages.Clerk"):
-    """Takes so many orders, one after the other."""
-
-    orders: int
-    seen: list[int] = []
-
-    begun: ClassVar[int] = 0
-
-    async def run(self) -> list[int]:
-        Clerk.begun += 1
-        for _ in range(self.orders):
-            await self.enter(await self.ctx.receive(Order))
-        return self.seen
-
-    @step
-    async def enter(self, order: Order) -> None:
-        self.seen.append(order.number)
 
 
 class Taker(Actor, name="messages.Taker"):
@@ -258,80 +230,6 @@ async def test_a_cancelled_receive_takes_nothing(place: Place) -> None:
         assert await task.result() == [4]
 
 
-class Sender(Actor, name="messages.Sender"):
-    to: str
-    crash: ClassVar[list[Exception]] = []
-
-    async def run(self) -> None:
-        await self.ctx.send(self.to, Order(number=1))
-        await self.in_a_step()
-        if self.crash:
-            raise self.crash.pop()
-        await asyncio.gather(*(self.ctx.send(self.to, Order(number=n)) for n in (4, 5)))
-
-    @step(retry=Retry(3))
-    async def in_a_step(self) -> None:
-        await self.ctx.send(self.to, Order(number=2))
-        if self.ctx.attempt == 1:
-            raise ValueError("after a message that is not sent then")
-        await self.ctx.send(self.to, Order(number=3))
-
-
-async def test_a_task_sends_with_the_commits_of_its_steps_and_once(place: Place) -> None:
-    Sender.crash = [RuntimeError("in between")]
-    async with place.runtime() as runtime:
-        clerk = await runtime.start(Clerk(orders=5), id="clerk")
-        sender = await runtime.start(Sender(to="clerk"))
-        await next_event(sender, "step_failed")
-        place.clock.advance(60)
-        await sender.result()
-
-        assert await clerk.result() == [1, 2, 3, 4, 5]
-
-
-@pytest.mark.parametrize("to", ["nobody", "ended"])
-async def test_a_task_that_sends_to_nobody_is_told(place: Place, to: str) -> None:
-    class Careful(Actor, name="messages.Careful"):
-        to: str
-
-        async def run(self) -> str:
-            try:
-                await self.ctx.send(self.to, 1)
-            except StepFailed as failed:
-                return str((failed.is_a(TaskNotFound), failed.is_a(TaskEnded)))
-            return "sent"
-
-    async with place.runtime() as runtime:
-        await (await runtime.start(Plain(), id="ended")).result()
-
-        told = await (await runtime.start(Careful(to=to))).result()
-
-    assert told == str((to == "nobody", to == "ended"))
-
-
-async def test_a_full_mailbox_is_waited_for_by_a_task(place: Place) -> None:
-    class Flood(Actor, name="messages.Flood"):
-        async def run(self) -> None:
-            for number in (1, 2, 3):
-                await self.ctx.send("late", Order(number=number))
-
-    class Late(Clerk, name="messages.Late"):
-        async def run(self) -> list[int]:
-            await self.ctx.sleep(1)
-            return await super().run()
-
-    async with place.runtime(mailbox=2) as runtime:
-        late = await runtime.start(Late(orders=3), id="late")
-        flood = await runtime.start(Flood())
-        await next_event(flood, "step_failed")
-        for _ in range(8):
-            place.clock.advance(0.5)
-            await (await runtime.start(Plain())).result()
-
-        await flood.result()
-        assert await late.result() == [1, 2, 3]
-
-
 async def test_a_receive_in_a_step_is_refused(place: Place) -> None:
     class Wrong(Actor, name="messages.Wrong"):
         @step
@@ -355,3 +253,64 @@ async def test_a_message_that_comes_while_the_task_leaves_memory_is_not_lost(pla
             await sending
 
             assert await task.result() == [number]
+
+
+async def test_receives_side_by_side_each_find_what_came_before_them(place: Place) -> None:
+    class Several(Actor, name="messages.Several"):
+        async def run(self) -> list[int]:
+            await self.ctx.sleep(1)
+            order, refund = await asyncio.gather(
+                self.ctx.receive(Order, key="order"), self.ctx.receive(Refund, key="refund")
+            )
+            return [order.number, refund.number]
+
+    async with place.runtime() as runtime:
+        task = await runtime.start(Several())
+        await waiting(task)
+        await task.send(Refund(number=2))
+        await task.send(Order(number=1))
+        place.clock.advance(1)
+
+        assert await task.result() == [1, 2]
+
+
+async def test_a_flow_of_many_chapters_takes_one_message_in_each(place: Place) -> None:
+    class Chapters(Actor, name="messages.Chapters"):
+        seen: list[int] = []
+
+        async def run(self) -> list[int]:
+            order = await self.ctx.receive(Order)
+            self.seen = [*self.seen, order.number]
+            return self.seen if len(self.seen) == 10 else self.ctx.again()
+
+    async with place.runtime() as runtime:
+        task = await runtime.start(Chapters())
+        for number in range(10):
+            await task.send(Order(number=number))
+
+        assert await task.result() == list(range(10))
+
+
+async def test_a_receive_that_is_cancelled_while_it_reads_hides_nothing_from_another(
+    place: Place,
+) -> None:
+    class Two(Actor, name="messages.Two"):
+        turns: int
+
+        async def run(self) -> int:
+            await self.ctx.sleep(1)
+            first = asyncio.create_task(self.ctx.receive(Refund, key="refund"))
+            second = asyncio.create_task(self.ctx.receive(Order, key="order"))
+            for _ in range(self.turns):
+                await asyncio.sleep(0)
+            first.cancel()
+            return (await second).number
+
+    async with place.runtime() as runtime:
+        for turns in range(8):
+            task = await runtime.start(Two(turns=turns))
+            await waiting(task)
+            await task.send(Order(number=turns))
+            place.clock.advance(1)
+
+            assert await task.result() == turns
