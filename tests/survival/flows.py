@@ -68,7 +68,7 @@ class Gather:
 class Plain:
     """Something in `run` itself."""
 
-    what: Literal["add", "log", "draw", "count", "crash", "emit", "now"]
+    what: Literal["add", "log", "draw", "count", "crash", "emit", "now", "sleep", "naps"]
     label: str
 
 
@@ -175,6 +175,11 @@ class RandomFlow(Actor):
             case "draw":
                 drawn = [str(self.ctx.random()), str(self.ctx.uuid())]
                 return [str(await self.kept(drawn) == drawn)]
+            case "sleep":
+                await self.ctx.sleep(7, key=label)
+            case "naps":
+                naps = (self.ctx.sleep(seconds, key=f"{label} {seconds}") for seconds in (5, 50))
+                await asyncio.gather(*naps)
             case "now":
                 now = self.ctx.now().isoformat()
                 return [str(await self.kept([now]) == [now])]
@@ -319,7 +324,7 @@ class _Model:
                 self.outputs.append(f"plain {op.label}")
             case "draw" | "now":
                 self.outputs.append("True")
-            case "crash" | "emit":
+            case "crash" | "emit" | "sleep" | "naps":
                 pass
 
 

@@ -36,7 +36,9 @@ def _works(*, alone: bool, depth: int) -> st.SearchStrategy[Work]:
 
 _PLAIN = st.builds(
     Plain,
-    what=st.sampled_from(["add", "log", "draw", "count", "crash", "emit", "now"]),
+    what=st.sampled_from(
+        ["add", "log", "draw", "count", "crash", "emit", "now", "sleep", "naps"],
+    ),
     label=st.just("?"),
 )
 _GATHER = st.builds(
