@@ -131,9 +131,12 @@ class Lookout:
                 self._found_busy(life, look)
 
     def _looks(self, lives: Collection[Standing]) -> Iterator[tuple[Standing, Look]]:
-        tasks = asyncio.all_tasks()
-        self._crowd = len(tasks)
-        found = _by_scope(tasks, {life.root for life in lives if life.may_rest})
+        roots = {life.root for life in lives if life.may_rest}
+        found: dict[Scope, list[AnyTask]] = {}
+        if roots:
+            tasks = asyncio.all_tasks()
+            self._crowd = len(tasks)
+            found = _by_scope(tasks, roots)
         for life in lives:
             yield life, _seen(found.get(life.root, []), life.standing)
 
@@ -153,7 +156,7 @@ class Lookout:
 def _by_scope(tasks: Iterable[AnyTask], roots: Collection[Scope]) -> dict[Scope, list[AnyTask]]:
     """The tasks that run code of these scopes; what a step left behind is none of them."""
     found: dict[Scope, list[AnyTask]] = {}
-    for task in tasks if roots else ():
+    for task in tasks:
         context = _context_of(task)
         scope = None if context is None else context.get(CURRENT)
         if scope is not None and scope in roots:

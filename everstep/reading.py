@@ -50,7 +50,8 @@ class TaskInfo:
     created_at: datetime
     updated_at: datetime
     due_at: datetime | None
-    """Before this instant it is not started, or no step of it is tried, again."""
+    """Before this instant it is not started, or no step of it is tried, again; where it waits, the
+    first of its waits ends then."""
     steps_running: tuple[str, ...]
     """Identities of the steps that execute here just now."""
     error: Failure | None
