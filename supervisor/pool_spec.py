@@ -8,8 +8,9 @@ from typing import cast
 
 from ..actors.backoff import exponential
 from ..actors.errors import BadCall
+from .checks import check_name, check_whole
 from .errors import BadCombination
-from .restart import Restart, check_meaning, check_whole
+from .restart import Restart, check_meaning
 
 __all__ = ["DEFAULT_RESTART", "Pool"]
 
@@ -48,7 +49,7 @@ class Pool:
     restart: Restart = DEFAULT_RESTART
 
     def __post_init__(self) -> None:
-        _check_name(self.name)
+        check_name("name", self.name, "name='tasks'")
         check_whole("max_running", self.max_running, 1, "max_running=1 or more")
         if self.max_running_per_lane is not None:
             self._check_lanes(self.max_running_per_lane)
@@ -84,8 +85,3 @@ def _wrong_pair(value: object) -> str | None:
     if isinstance(within, bool) or not isinstance(within, int | float):
         return "does not end with a number of seconds"
     return None if 0 < within < math.inf else "has seconds that are not above zero and finite"
-
-
-def _check_name(value: object) -> None:
-    if not isinstance(value, str) or not value or not value.isprintable():
-        raise BadCall("name", value, "is not a printable name", "name='tasks'")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Final, Literal, get_args
+from typing import Final, Literal
 
 from ..actors.backoff import Backoff, Chance, Jitter, answers_seconds, seconds, spread
 from ..actors.errors import BadCall
+from .checks import check_option, check_seconds, check_whole
 from .errors import BadCombination
 
-__all__ = ["UNSET", "GiveUp", "Restart", "Unset", "backoff_delay", "check_meaning", "check_whole"]
+__all__ = ["UNSET", "GiveUp", "Restart", "Unset", "backoff_delay", "check_meaning"]
 
 GiveUp = Literal["fail", "pause", "escalate"]
 
@@ -106,23 +106,19 @@ class Restart:
 
     def _check(self) -> None:
         check_whole("max_restarts", self.max_restarts, 0, "max_restarts=3, or 0 for no restart")
-        _positive("within", self.within, "within=5 (seconds)")
+        check_seconds("within", self.within, "within=5 (seconds)")
         _check_backoff(self.backoff)
-        if self.jitter not in get_args(Jitter):
-            raise BadCall("jitter", self.jitter, "is unknown", "'full' or 'equal' or 'none'")
+        check_option("jitter", self.jitter, Jitter)
         if self.max_failures is not None:
             check_whole("max_failures", self.max_failures, 0, "max_failures=10, or None")
-        _positive("reset_after", self.reset_after, "reset_after=300 (seconds)")
+        check_seconds("reset_after", self.reset_after, "reset_after=300 (seconds)")
         check_whole(
             "max_deaths",
             self.max_deaths,
             2,
             "max_deaths=2 or more: one death does not tell the killer from its neighbours",
         )
-        if self.on_give_up not in get_args(GiveUp):
-            raise BadCall(
-                "on_give_up", self.on_give_up, "is unknown", "'fail', 'pause' or 'escalate'"
-            )
+        check_option("on_give_up", self.on_give_up, GiveUp)
 
     @property
     def suspects_from(self) -> int:
@@ -141,21 +137,6 @@ def check_meaning(what: str, restart: object, without: tuple[str, ...], why: str
 
 
 _set = object.__setattr__
-
-
-def check_whole(name: str, value: object, least: int, instead: str) -> None:
-    """Raise BadCall unless `value` is a whole number and not less than `least`."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise BadCall(name, value, "is not a whole number", instead)
-    if value < least:
-        raise BadCall(name, value, f"is less than {least}", instead)
-
-
-def _positive(name: str, value: object, instead: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise BadCall(name, value, "is not a number of seconds", instead)
-    if not 0 < value < math.inf:
-        raise BadCall(name, value, "is not above zero and finite", instead)
 
 
 def _check_backoff(value: object) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from ...storage.errors import EverstepError
+from ..checks import check_option, check_whole
 from ..errors import (
     AlreadyPresent,
     AlreadyStarted,
@@ -19,7 +20,7 @@ from ..errors import (
     SimpleOneForOne,
 )
 from ..pool_spec import Pool
-from ..restart import Unset, check_whole
+from ..restart import Unset
 from .entries import Entry, Ref, name_for
 from .exits import shown
 from .jobs import Job, Purpose
@@ -42,7 +43,6 @@ from .spec import (
     ChildSpec,
     Strategy,
     check_child,
-    check_option,
     check_policy,
     check_significant,
     id_of,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from ...actors.errors import UnaskedCancellation
+from ...actors.retry import members
 
 __all__ = [
     "BRUTAL",
@@ -124,8 +125,8 @@ def _unasked(who: str, error: BaseException) -> UnaskedCancellation:
 
 
 def _single(error: BaseException) -> BaseException:
-    while len(members := _members(error)) == 1:
-        error = members[0]
+    while len(inner := members(error)) == 1:
+        error = inner[0]
     return error
 
 
@@ -133,10 +134,4 @@ def _leaving(error: BaseException) -> BaseException | None:
     """The KeyboardInterrupt or SystemExit in an exception, if there is one."""
     if isinstance(error, (KeyboardInterrupt, SystemExit)):
         return error
-    return next(filter(None, map(_leaving, _members(error))), None)
-
-
-def _members(error: BaseException) -> tuple[BaseException, ...]:
-    """The members of an exception group; none of what is no group."""
-    members: tuple[Any, ...] = getattr(error, "exceptions", ())
-    return members if isinstance(error, BaseExceptionGroup) else ()
+    return next(filter(None, map(_leaving, members(error))), None)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from ...actors.errors import BadCall
+from ..checks import check_name, check_option, check_seconds, check_whole
 from ..errors import BadCombination, DuplicateChild
 from ..pool_spec import Pool
-from ..restart import Restart, check_meaning, check_whole
+from ..restart import Restart, check_meaning
 
 __all__ = [
     "AutoShutdown",
@@ -28,7 +28,6 @@ __all__ = [
     "check_child",
     "check_children",
     "check_limit",
-    "check_option",
     "check_policy",
     "check_significant",
     "id_of",
@@ -93,7 +92,7 @@ class Child:
         _set(self, "significant", significant)
         _set(self, "start_timeout", start_timeout)
         _set(self, "tells_when_started", _takes_task_status(start))
-        _check_name("id", self.id)
+        check_name("id", self.id, "id='poller'")
         _check_as_child(f"Child({self.id!r})", self.restart, self.shutdown, self.significant)
         check_limit("start_timeout", start_timeout, zero=False)
 
@@ -255,13 +254,6 @@ def check_significant(supervisor: str, child: ChildSpec, auto_shutdown: AutoShut
         )
 
 
-def check_option(name: str, value: object, options: Any) -> None:
-    """Raise BadCall unless `value` is one of the options of a Literal."""
-    known: tuple[str, ...] = get_args(options)
-    if value not in known:
-        raise BadCall(name, value, "is unknown", " or ".join(map(repr, known)))
-
-
 def check_policy(supervisor: str, restart: object) -> None:
     """Raise unless `restart` is a policy for services."""
     why = "has a meaning for the tasks of a Pool only"
@@ -285,22 +277,12 @@ def _check_as_child(what: str, restart: object, shutdown: object, significant: o
 
 def check_limit(name: str, value: object, *, zero: bool) -> None:
     """Raise BadCall unless it is a number of seconds, or None for no limit."""
-    if value is None:
-        return
-    instead = f"{name}=5 (seconds), or None for no limit"
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise BadCall(name, value, "is not a number of seconds", instead)
-    if not (0 <= value < math.inf) or (value == 0 and not zero):
-        raise BadCall(name, value, "is out of range", instead)
-
-
-def _check_name(what: str, value: object) -> None:
-    if not isinstance(value, str) or not value or not value.isprintable():
-        raise BadCall(what, value, "is not a printable name", f"{what}='poller'")
+    if value is not None:
+        check_seconds(name, value, f"{name}=5 (seconds), or None for no limit", zero=zero)
 
 
 def _check_path(what: str, value: str) -> None:
-    _check_name(what, value)
+    check_name(what, value, f"{what}='poller'")
     if "/" in value:
         instead = f"{what}={value.replace('/', '-')!r}"
         raise BadCall(what, value, "has a slash, which joins the names of supervisors", instead)

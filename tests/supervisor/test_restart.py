@@ -42,7 +42,7 @@ def test_a_pool_restarts_three_times_with_a_growing_backoff_unless_told_otherwis
         ({"within": math.nan}, "within=5"),
         ({"within": True}, "within=5"),
         ({"within": "5"}, "within=5"),
-        ({"on_give_up": "explode"}, "'fail', 'pause' or 'escalate'"),
+        ({"on_give_up": "explode"}, "'fail' or 'pause' or 'escalate'"),
         ({"reset_after": 0}, "reset_after=300"),
         ({"reset_after": math.inf}, "reset_after=300"),
         ({"reset_after": math.nan}, "reset_after=300"),
