@@ -54,6 +54,8 @@ async def test_a_slot_goes_to_the_lane_with_the_fewest_running(place: Place, gat
         gate.open("a3", "b1", "b2", "c2")
         await runtime.task("b2").result()
 
+    assert gate.order == ["a1", "a2", "b1", "c1", "a3", "c2", "b2"]
+
 
 async def test_a_higher_priority_goes_before_every_turn(place: Place, gate: Gate) -> None:
     async with place.runtime(pool={"max_running": 1}) as runtime:

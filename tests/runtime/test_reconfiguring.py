@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from everstep import Restart, Runtime, Status
-from tests.runtime.kit import Gate, Place, Unsteady, Waiting, until
+import pytest
+
+from everstep import (
+    BadCall,
+    BadCombination,
+    DynamicSupervisor,
+    NoProc,
+    Pool,
+    Restart,
+    Runtime,
+    Status,
+    Supervisor,
+)
+from tests.runtime.kit import Gate, Place, Plain, Unsteady, Waiting, heard, until
 from tests.runtime.pools import pool_of
 
 
@@ -85,16 +97,49 @@ async def test_the_next_crash_is_judged_by_the_new_policy(place: Place) -> None:
         assert await task.result() == "at last"
 
 
-async def test_what_a_pool_shows_is_a_picture_of_one_moment(place: Place, gate: Gate) -> None:
-    async with place.runtime(pool={"max_running": 2, "rate": (9, 60)}) as runtime:
-        await start(runtime, "a", lane="x")
-        await gate.until("a")
-        info = pool_of(runtime).info()
-        await start(runtime, "b", "c")
-        await gate.until("b")
+async def test_a_policy_outlasts_a_restart_of_its_pool(place: Place) -> None:
+    Unsteady.errors = [ValueError("one")]
+    pool = Pool("agents", restart=Restart(0, on_give_up="escalate"))
 
-        assert (info.name, info.running, info.max_running, info.lanes) == ("tasks", 1, 2, {"x": 1})
-        assert (info.storm, info.crashes, info.starts, info.suspects) == (None, 0, 1, ())
-        assert info.next_look is None
-        assert pool_of(runtime).info().lanes == {"x": 1, None: 1}
-        gate.open("a", "b", "c")
+    async with place.runtime(tree=Supervisor("root", children=[pool])) as runtime:
+        await runtime.tree.pool("agents").reconfigure(max_running=7)
+        old = runtime.tree.pool("agents")
+        back = heard(runtime, "child_started", "agents")
+        await runtime.start(Unsteady())
+        await back
+
+        assert runtime.tree.pool("agents").spec.max_running == 7
+        with pytest.raises(NoProc):
+            old.info()
+        with pytest.raises(NoProc):
+            await old.reconfigure(max_running=8)
+
+
+async def test_a_supervisor_hands_listed_policies_on_to_its_pools(place: Place) -> None:
+    tree = Supervisor("root", children=[Pool("agents"), Pool("other")])
+
+    async with place.runtime(tree=tree) as runtime:
+        await runtime.tree.reconfigure(children=[Pool("agents", max_running=5)])
+
+        assert runtime.tree.pool("agents").info().max_running == 5
+        assert runtime.tree.pool("other").info().max_running == 1000
+
+
+async def test_a_policy_that_makes_no_sense_changes_nothing(place: Place) -> None:
+    async with place.runtime(tree=Pool("agents", max_running=5)) as runtime:
+        pool = runtime.tree.pool("agents")
+        with pytest.raises(BadCall, match="max_running"):
+            await pool.reconfigure(max_running=0)
+        with pytest.raises(BadCombination, match="within"):
+            await pool.reconfigure(restart=Restart(3, within=5))
+
+        assert pool.spec == Pool("agents", max_running=5)
+
+
+async def test_a_pool_of_a_dynamic_supervisor_is_reconfigured_by_its_id(place: Place) -> None:
+    async with place.runtime(tree=DynamicSupervisor("root")) as runtime:
+        info = await runtime.tree.start_child(Pool("agents"))
+        await runtime.tree.pool(info.id).reconfigure(max_running=3)
+
+        assert runtime.tree.pool(info.id).spec == Pool("agents", max_running=3)
+        assert await (await runtime.start(Plain())).result() == "refunds: 2"
