@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Mapping
 
 from ..interface import LaneQueue, QueuePage
+from .transaction import reading
 
 __all__ = ["lanes"]
 
@@ -68,13 +69,10 @@ def lanes(
 ) -> QueuePage:
     """The queues of the highest priorities below `below`, as `Store.lanes` says."""
     look = _Look(connection, pool, deep)
-    connection.execute("BEGIN")
-    try:
+    with reading(connection):
         (newest,) = connection.execute("SELECT coalesce(max(key), 0) FROM task").fetchone()
         start = _ABOVE_ALL if below is None else below
         return look.window(start, turns, limit, newest) or look.page(start, turns, limit, newest)
-    finally:
-        connection.execute("COMMIT")
 
 
 class _Look:

@@ -21,6 +21,7 @@ from ..records import (
     StepRow,
     TaskRow,
 )
+from .transaction import reading
 
 __all__ = [
     "TASK_COLUMNS",
@@ -149,15 +150,12 @@ def claimable(
         "since_boot": since_boot,
         "suspects_from": suspects_from,
     }
-    connection.execute("BEGIN")
-    try:
+    with reading(connection):
         return [
             _task_row(row)
             for share in shares
             for row in connection.execute(_CLAIMABLE, asked | share._asdict())
         ]
-    finally:
-        connection.execute("COMMIT")
 
 
 def suspects(
@@ -294,14 +292,11 @@ class Head(NamedTuple):
 
 def head(connection: sqlite3.Connection, key: int, flow: bool, limit: int) -> Head | None:
     """The first look at a task, in one transaction; None when there is no such task."""
-    connection.execute("BEGIN")
-    try:
+    with reading(connection):
         row = connection.execute(
             f"SELECT {TASK_COLUMNS} FROM task WHERE key = ?", (key,)
         ).fetchone()
         return None if row is None else _head(connection, _task_row(row), flow, limit)
-    finally:
-        connection.execute("COMMIT")
 
 
 def _head(connection: sqlite3.Connection, row: TaskRow, flow: bool, limit: int) -> Head:

@@ -1,4 +1,4 @@
-"""One transaction that writes."""
+"""Transactions: of one who writes, and of one who reads several times."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager
 
-__all__ = ["transaction"]
+__all__ = ["reading", "transaction"]
 
 
 @contextmanager
@@ -20,3 +20,13 @@ def transaction(connection: sqlite3.Connection) -> Generator[None]:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+@contextmanager
+def reading(connection: sqlite3.Connection) -> Generator[None]:
+    """One transaction that reads: all in it see the store at one moment."""
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        connection.execute("COMMIT")

@@ -136,7 +136,7 @@ async def test_a_look_is_plain_data_without_what_children_gave_and_were_given(ri
             Child(_never, args=(object(),), restart="temporary")
         )
 
-        text = json.dumps(asdict(running.look()), default=str)
+        text = json.dumps(asdict(running.look()), default=datetime.isoformat)
 
         assert "is ready" not in text
         assert "secret" not in text
