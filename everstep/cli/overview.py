@@ -125,15 +125,17 @@ def look(connection: sqlite3.Connection, clock: Clock) -> StoppedStore:
     tree = _tree(overview.tree(connection))
     boot, seconds = clock.boot()
     since_boot = seconds if boot and boot == owner.boot else None
-    policies = _policies(tree)
+    suspects_from = _suspects_from(tree)
     counts = overview.counts(connection)
-    names = [*policies, *(name for name in counts if name not in policies)]
+    names = [*suspects_from, *(name for name in counts if name not in suspects_from)]
     return StoppedStore(
         schema=schema,
         owner=_owner(owner) if owner.epoch else None,
         tree=tree,
         pools=tuple(
-            _pool(connection, name, counts.get(name, {}), policies.get(name), clock, since_boot)
+            _pool(
+                connection, name, counts.get(name, {}), suspects_from.get(name), clock, since_boot
+            )
             for name in names
         ),
     )
@@ -153,7 +155,7 @@ def _tree(row: TreeRow | None) -> TreeFacts | None:
         return None
 
 
-def _policies(tree: TreeFacts | None) -> dict[str, int]:
+def _suspects_from(tree: TreeFacts | None) -> dict[str, int]:
     """The names of the tree's pools, and the deaths from which on a task is a suspect in each."""
     if tree is None:
         return {}
