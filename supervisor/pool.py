@@ -181,9 +181,13 @@ class LivePool:
             self._admission.rested(lane)
 
     def fail(self, error: Exception) -> None:
-        """Tell the owner why this pool cannot go on. Once, and not while it stops."""
-        if not self._failed and not self._stopping:
-            self._failed = True
+        """Tell the owner why this pool cannot go on, or the log if it stops anyway. Once."""
+        if self._failed:
+            return
+        self._failed = True
+        if self._stopping:
+            _LOG.error("the pool %s failed while it stopped: %s", self.path, error)
+        else:
             self._tell_failure(error)
 
     def __repr__(self) -> str:

@@ -15,6 +15,8 @@ from .restart import Restart, check_meaning
 __all__ = ["DEFAULT_RESTART", "Pool"]
 
 DEFAULT_RESTART = Restart(3, backoff=exponential(1, maximum=60))
+_LONGEST_NAME = 200
+"""As for ids and lanes, so that each pool can be asked for: `runtime.tasks(pool=…)`."""
 _NO_MEANING = "has no meaning in a pool, which counts the crashes of each task since it got on"
 
 
@@ -50,6 +52,9 @@ class Pool:
 
     def __post_init__(self) -> None:
         check_name("name", self.name, "name='tasks'")
+        if len(self.name) > _LONGEST_NAME:
+            why = f"has more than {_LONGEST_NAME} characters"
+            raise BadCall("name", self.name, why, "name='tasks'")
         check_whole("max_running", self.max_running, 1, "max_running=1 or more")
         if self.max_running_per_lane is not None:
             self._check_lanes(self.max_running_per_lane)

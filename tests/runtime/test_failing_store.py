@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from everstep import RuntimeClosed, StoreFailed
+from everstep import Pool, RuntimeClosed, StoreFailed, Supervisor
 from tests.runtime.kit import Gate, Place, Plain, Waiting
 
 
@@ -74,3 +74,14 @@ async def test_an_error_of_the_body_is_not_hidden_by_the_failure(place: Place, g
 
     with pytest.raises(KeyError, match="mine"):
         await body()
+
+
+async def test_a_failure_while_the_runtime_is_left_is_told_by_the_log(
+    place: Place, gate: Gate, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with place.runtime(tree=Supervisor("root", children=[Pool("agents")])) as runtime:
+        await runtime.start(Waiting(name="a"))
+        await gate.until("a")
+        place.fail()
+
+    assert "the pool root/agents failed while it stopped: it: the disk is gone" in caplog.text

@@ -47,3 +47,10 @@ def test_a_limit_of_lanes_that_limits_nothing_is_refused() -> None:
     assert "max_running_per_lane=4 or less" in str(caught.value)
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
     assert Pool(max_running=4, max_running_per_lane=4).max_running_per_lane == 4
+
+
+def test_a_name_that_no_task_could_be_asked_for_by_is_refused() -> None:
+    with pytest.raises(BadCall, match="more than 200 characters"):
+        Pool("x" * 201)
+
+    assert len(Pool("x" * 200).name) == 200
