@@ -114,7 +114,7 @@ class SqliteStore(SqlStore):
         if lock is None or executor is None:
             return
         try:
-            if writer.failed:
+            if writer.silenced:
                 lock.note_orderly(self.epoch)
             await reader.close()
         finally:

@@ -58,6 +58,7 @@ class Writer:
         self._calm = asyncio.Event()
         self._calm.set()
         self._closing = False
+        self._ended_early = False
         self._listeners = listeners
         self.trouble: Alarm | None = None
         self.failed = False
@@ -90,6 +91,11 @@ class Writer:
         self._more.set()
         await to_the_end(self._task)
 
+    @property
+    def silenced(self) -> bool:
+        """Whether its owner may have stopped in order without being able to write that down."""
+        return self.failed or self._ended_early
+
     # --- the task -------------------------------------------------------------------------
 
     async def _work(self) -> None:
@@ -98,7 +104,7 @@ class Writer:
             try:
                 await self._more.wait()
             except asyncio.CancelledError:
-                self._closing = True
+                self._loop_ends()
             self._more.clear()
             while self._queue and not self.failed:
                 drafts, writes = self._seal()
@@ -106,6 +112,10 @@ class Writer:
                     self._settle(drafts, await self._commit(writes))
             while self._queue:
                 self._settle_one(self._queue.popleft(), self._failure())
+
+    def _loop_ends(self) -> None:
+        self._ended_early = self._ended_early or not self._closing
+        self._closing = True
 
     def _seal(self) -> tuple[list[Draft], list[Write]]:
         """Take a batch from the queue, up to the cap."""
@@ -136,7 +146,7 @@ class Writer:
         try:
             await self._executor.run(partial(self._write, write_batch, batch))
         except asyncio.CancelledError:
-            self._closing = True
+            self._loop_ends()
             return await self._find_out(batch, write_unless_committed, patience=0)
         except Exception as error:  # noqa: BLE001  any of them leaves the outcome unknown
             self._begin_trouble(error)
@@ -162,7 +172,7 @@ class Writer:
                 await self._executor.reopen()
                 await self._executor.run(again)
             except asyncio.CancelledError:
-                self._closing = True
+                self._loop_ends()
                 pauses.end()
             except Exception as error:  # noqa: BLE001  any of them leaves the outcome unknown
                 self._change_trouble(error)

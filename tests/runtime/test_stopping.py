@@ -298,6 +298,36 @@ def test_a_task_that_exits_the_process_charges_nobody_in_other_pools(
     assert (info.status, info.crashes, info.deaths) == (Status.QUEUED, 0, 0)
 
 
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()])
+def test_code_beside_the_runtime_that_ends_the_loop_is_the_death_of_no_task(
+    place: Place, gate: Gate, error: BaseException
+) -> None:
+    """The end of the loop cancels the store's writer too: what is released then is not written."""
+
+    async def leave() -> None:
+        raise error
+
+    async def serve() -> None:
+        async with place.runtime() as runtime:
+            await runtime.start(Waiting(name="a"), id="a")
+            await gate.until("a")
+            leaving = asyncio.create_task(leave())
+            await asyncio.gather(leaving)
+
+    async def go_on() -> Any:
+        async with place.runtime() as runtime:
+            gate.open("a")
+            await runtime.task("a").result()
+            return [await runtime.task("a").status(), await kinds(runtime.task("a"))]
+
+    with pytest.raises(type(error)):
+        asyncio.run(serve())
+    info, told = asyncio.run(go_on())
+
+    assert info.deaths == 0
+    assert "task_died" not in told
+
+
 async def _status(path: Any, task_id: str) -> Any:
     async with Runtime(path, actors=[Plain]) as runtime:
         return await runtime.task(task_id).status()
