@@ -37,9 +37,9 @@ from .starting import Order, check_actor, create
 from .stopping import see_through
 from .storage.clock import Clock, SystemClock
 from .storage.interface import Store
-from .storage.memory import MemoryStore
 from .storage.records import Status
-from .storage.sqlite import Durability, SqliteStore
+from .storage.sqlite import Durability
+from .store_choice import store_of
 from .supervisor.catalogue import Catalogue
 from .supervisor.errors import RestartLimitExceeded
 from .supervisor.pool_spec import Pool
@@ -130,7 +130,7 @@ class Runtime:
         self._debug = debug
         self._clock: Clock = clock or SystemClock()
         self._chance = chance
-        self._store: Store = store or _store_of(
+        self._store: Store = store or store_of(
             self.path,
             clock=self._clock,
             durability=durability_of(durability),
@@ -170,12 +170,15 @@ class Runtime:
         def names_of_tree() -> Collection[str]:
             return supervision.pool_names()
 
+        def failed(error: Exception) -> None:
+            self._fail(session, error)
+
         pools = Pools(
             environment,
             catalogue,
             known,
             names_of_tree=names_of_tree,
-            on_store_failure=self._fail,
+            on_store_failure=failed,
         )
 
         def committed(ledger: Ledger) -> None:
@@ -185,7 +188,7 @@ class Runtime:
         environment.on_commit, environment.on_woken = committed, pools.woken
         world = World(self._clock, environment.chance, Hub(None), pools)
         supervision = Supervision(self._tree, world, self._blocked_after)
-        return Session(
+        session = Session(
             path=self.path,
             environment=environment,
             catalogue=catalogue,
@@ -194,6 +197,7 @@ class Runtime:
             supervision=supervision,
             loop=asyncio.get_running_loop(),
         )
+        return session
 
     def _environment(self) -> Environment:
         return Environment(
@@ -243,16 +247,15 @@ class Runtime:
             return
         closing.result()
 
-    def _fail(self, error: Exception) -> None:
+    def _fail(self, session: Session, error: Exception) -> None:
         """The store has failed, or we have: stop in order, and let the body know."""
-        session = self._session
-        if session is None or session.closed is not None:
-            return
+        session.supervision.fail(error)
+        if session.closed is not None:
+            return  # it is being left, which raises the error in the end
         _LOG.critical("the runtime of %s stops: %s", self.path, error, exc_info=error)
         session.closed = f"it has failed: {error}"
         session.commits.close(RuntimeClosed(self.path, session.closed))
         session.pools.drain(0, _CLEANUP)
-        session.supervision.fail(error)
 
     # --- tasks ----------------------------------------------------------------------------------
 
@@ -370,27 +373,6 @@ class Runtime:
         if self._session is None:
             raise RuntimeClosed(self.path, self._outside)
         return self._session
-
-
-def _store_of(
-    path: str,
-    *,
-    clock: Clock,
-    durability: Durability,
-    wait: float,
-    store_patience: float,
-    allow_network_fs: bool,
-) -> Store:
-    if path == ":memory:":
-        return MemoryStore(clock=clock, store_patience=store_patience)
-    return SqliteStore(
-        path,
-        clock=clock,
-        durability=durability,
-        wait=wait,
-        store_patience=store_patience,
-        allow_network_fs=allow_network_fs,
-    )
 
 
 def _name(what: str, value: str | None) -> str | None:

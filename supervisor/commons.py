@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection
 
 from ..actors.environment import Environment
+from ..storage.interface import Alarm
 from .recovery import Recovery
 from .suspects import Lineup
 from .throttle import Throttle
@@ -79,5 +80,9 @@ class Commons:
         for bell in tuple(self._bells):
             bell()
 
-    def _alarm(self, alarm: object) -> None:
+    def _alarm(self, alarm: Alarm | None) -> None:
+        if alarm is None:
+            _LOG.warning("the store commits again; the tasks go on")
+        else:
+            _LOG.error("the tasks wait where they are, and nothing is charged: %s", alarm.what)
         self.ring()

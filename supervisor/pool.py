@@ -10,6 +10,7 @@ from ..actors.actor import Actor
 from ..actors.environment import Environment
 from ..actors.ledger import Ledger
 from ..actors.traffic import resolve
+from ..storage.errors import StoreFailed
 from ..storage.records import Loaded, Progress, Status
 from .admission import Admission
 from .catalogue import Catalogue
@@ -181,11 +182,14 @@ class LivePool:
             self._admission.rested(lane)
 
     def fail(self, error: Exception) -> None:
-        """Tell the owner why this pool cannot go on, or the log if it stops anyway. Once."""
+        """Tell the owner why this pool cannot go on. Once.
+
+        While it stops anyway the owner is told only of the store's failure, the log of all else.
+        """
         if self._failed:
             return
         self._failed = True
-        if self._stopping:
+        if self._stopping and not isinstance(error, StoreFailed):
             _LOG.error("the pool %s failed while it stopped: %s", self.path, error)
         else:
             self._tell_failure(error)

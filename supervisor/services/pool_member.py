@@ -7,7 +7,6 @@ from collections.abc import Callable
 from contextvars import Context
 from typing import Protocol
 
-from ...storage.errors import EverstepError
 from ..errors import NoProc
 from ..pool import LivePool
 from ..pool_info import PoolListener
@@ -77,7 +76,7 @@ class PoolMember:
             self._pool = self._pools.open(
                 spec, self._path, on_failure=self._failed, on_event=on_event
             )
-        except EverstepError as error:
+        except Exception as error:  # noqa: BLE001  (the supervisor's boundary: it is reported)
             self.ended.set_result(None)
             self._report(NotStarted(self._id, self._number, crash(error)))
             return

@@ -92,7 +92,7 @@ class Supervision:
 
     def fail(self, error: Exception) -> None:
         """What the tree stands on has failed: cancel the body, stop in order, raise `error`."""
-        self._failure = error
+        self._failure = self._failure or error
         self._cancel_host()
         if self._shell is not None:
             self._shell.post(Halt(crash(error)))

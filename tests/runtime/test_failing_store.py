@@ -76,12 +76,14 @@ async def test_an_error_of_the_body_is_not_hidden_by_the_failure(place: Place, g
         await body()
 
 
-async def test_a_failure_while_the_runtime_is_left_is_told_by_the_log(
-    place: Place, gate: Gate, caplog: pytest.LogCaptureFixture
+async def test_a_failure_while_the_runtime_is_left_is_raised_in_the_end(
+    place: Place, gate: Gate
 ) -> None:
-    async with place.runtime(tree=Supervisor("root", children=[Pool("agents")])) as runtime:
-        await runtime.start(Waiting(name="a"))
-        await gate.until("a")
-        place.fail()
+    async def body() -> None:
+        async with place.runtime(tree=Supervisor("root", children=[Pool("agents")])) as runtime:
+            await runtime.start(Waiting(name="a"))
+            await gate.until("a")
+            place.fail()
 
-    assert "the pool root/agents failed while it stopped: it: the disk is gone" in caplog.text
+    with pytest.raises(StoreFailed, match="the disk is gone"):
+        await body()

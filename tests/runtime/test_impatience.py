@@ -98,3 +98,22 @@ async def test_runtimes_that_their_store_stops_one_after_the_other_charge_nobody
         info = await task.status()
         assert (info.status, info.deaths, info.crashes) == (Status.SUCCEEDED, 0, 0)
         assert [one.attempts for one in await task.steps()] == [1, 1]
+
+
+@pytest.mark.real
+async def test_an_alarm_says_what_to_do_while_the_store_cannot_commit(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = ManualClock()
+
+    async with impatient(tmp_path / "tasks.db", clock) as runtime:
+        with full():
+            starting = asyncio.create_task(runtime.start(Plain()))
+            await clock.until_waiting(within=3)
+            (alarm,) = [one for one in caplog.records if one.levelname == "ERROR"]
+        clock.advance(2)
+        task = await starting
+        assert await task.result() == "refunds: 2"
+
+    assert "the tasks wait where they are, and nothing is charged: the disk" in alarm.message
+    assert "the store commits again" in caplog.text
