@@ -1,11 +1,13 @@
 """After a death: what ran goes on from its checkpoints, and the death is charged once."""
 
 import asyncio
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
-from everstep import Actor, Retry, Status, TaskFailed, TaskPaused, step
+from everstep import Actor, Retry, Runtime, Status, TaskFailed, TaskPaused, step
+from everstep.storage import Loaded, SqliteStore
 from tests.runtime.kit import Gate, Place, Plain, Waiting, kinds, next_event, until
 
 
@@ -288,3 +290,38 @@ async def test_a_task_whose_state_does_not_load_is_paused_at_once(
             await runtime.task("c").result()
         assert (await runtime.task("c").status()).crashes == 0
     assert "runtime.task('c').resume()" in caplog.text
+
+
+class Counting(SqliteStore):
+    """Counts how many loads are under way at once."""
+
+    loading = most = loads = 0
+
+    async def load(self, key: int, *, flow: bool) -> Loaded:
+        self.loading += 1
+        self.loads += 1
+        self.most = max(self.most, self.loading)
+        try:
+            return await super().load(key, flow=flow)
+        finally:
+            self.loading -= 1
+
+
+async def test_recoveries_are_asked_of_the_store_a_few_at_a_time(
+    tmp_path: Path, gate: Gate
+) -> None:
+    place, names = Place(tmp_path / "tasks.db"), [str(number) for number in range(300)]
+    async with place.runtime() as runtime:
+        for name in names:
+            await runtime.start(Waiting(name=name), id=name)
+            await gate.until(name)
+        place.die()
+    gate.reached.clear()
+    store = Counting(tmp_path / "tasks.db", clock=place.clock)
+
+    async with Runtime(tmp_path / "tasks.db", store=store, clock=place.clock, grace=0):
+        for name in names:
+            await gate.until(name)
+
+    assert store.loads == 300
+    assert store.most <= 64
