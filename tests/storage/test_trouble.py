@@ -15,8 +15,8 @@ from everstep.storage import Alarm, SqliteStore, StoreFailed, StoreInUse
 from everstep.testing import ManualClock
 from tests.storage.kit import Life, Note, hold, lives, names, put_away, submit
 
-BIG = b'"' + b"x" * 200_000 + b'"'
-"""More than a file may grow by under `full`."""
+BIG = b'"' + b"x" * 2_000_000 + b'"'
+"""More than fits into the log of the store and what it may grow by under `full`."""
 
 
 @contextmanager
