@@ -25,10 +25,10 @@ $(STAMP): pyproject.toml
 	@touch $@
 
 test: venv ## run the tests with branch coverage; ARGS goes to pytest
-	$(BIN)/pytest -n auto --cov --cov-report=term $(ARGS)
+	$(BIN)/pytest -n auto --dist worksteal --cov --cov-report=term $(ARGS)
 
 survival-long: venv ## kill at every boundary, over long chains of deaths; takes an hour
-	EVERSTEP_SURVIVAL=long $(BIN)/pytest -n auto --timeout 7200 tests/survival $(ARGS)
+	EVERSTEP_SURVIVAL=long $(BIN)/pytest -n auto --dist worksteal --timeout 7200 tests/survival $(ARGS)
 
 demo: venv ## run the demo
 	$(BIN)/python examples/demo.py

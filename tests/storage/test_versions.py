@@ -11,8 +11,15 @@ from everstep.storage import NewTask, Progress, Share, SqliteStore, Status
 from everstep.storage.sqlite import opening, schema
 from everstep.testing import ManualClock
 
-_COLUMNS = NewTask._fields + Progress._fields
-_INSERT = f"INSERT INTO task ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+
+def insert(connection: sqlite3.Connection, new: NewTask, progress: Progress) -> None:
+    """Insert a task with the columns that the file's version has."""
+    values = new._asdict() | progress._asdict()
+    known = [row[1] for row in connection.execute("PRAGMA table_info(task)") if row[1] in values]
+    marks = ", ".join("?" * len(known))
+    connection.execute(
+        f"INSERT INTO task ({', '.join(known)}) VALUES ({marks})", [values[name] for name in known]
+    )
 
 
 def left_behind(file: Path, version: int) -> None:
@@ -24,7 +31,7 @@ def left_behind(file: Path, version: int) -> None:
     for key, status, epoch in ((1, Status.QUEUED, None), (2, Status.RUNNING, 7)):
         new = NewTask(key, f"task-{key}", "Report", "tasks", 0, None, "g", b"seed", 1.0)
         progress = Progress.beginning(1.0)._replace(status=status, epoch=epoch)
-        connection.execute(_INSERT, (*new, *progress))
+        insert(connection, new, progress)
     connection.close()
 
 
