@@ -17,6 +17,7 @@ from pydantic import (
 from pydantic.errors import PydanticSchemaGenerationError
 from pydantic_core import CoreSchema
 
+from .definition import HandlerOptions, StepDefinition
 from .errors import BadActor, NoRuntime
 from .filling import fill, filling, view_of
 from .log import Log
@@ -25,7 +26,6 @@ from .written import check_class, check_settings, steps_written
 
 if TYPE_CHECKING:
     from .ctx import Ctx
-    from .definition import StepDefinition
     from .state import View
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "check_plan",
     "is_flow",
     "is_generic",
+    "is_server",
     "steps_of",
 ]
 
@@ -56,6 +57,7 @@ class Actor(BaseModel):
     """A durable task: the fields are its state, the `@step` methods its work.
 
     With `async def run(self)` it is a flow, without it a plan: its steps run as they are written.
+    With `@handler` methods it is a server, which is sent messages: `runtime.get(Chat, "42")`.
     `class Report(Actor, name="report", version=2)` sets the name and the version under which its
     tasks are stored; the name is that of the class where none is given.
 
@@ -213,17 +215,26 @@ def steps_of(cls: type[Actor]) -> dict[str, StepDefinition]:
 
 
 def is_flow(cls: type[Actor]) -> bool:
-    """Whether it has a `run` of its own; else it is a plan."""
+    """Whether it has a `run` of its own."""
     return callable(getattr(cls, "run", None))
+
+
+def is_server(cls: type[Actor]) -> bool:
+    """Whether it has handlers; else, without a `run`, it is a plan."""
+    return any(isinstance(one.options, HandlerOptions) for one in cls.__actor_steps__.values())
 
 
 def check_plan(cls: type[Actor]) -> None:
     """Refuse a class that cannot be started as a plan: BadActor, with the line to write."""
-    if is_flow(cls):
+    if is_flow(cls) or is_server(cls):
         return
     name = cls.__name__
     if not cls.__actor_steps__:
-        raise BadActor(f"the actor {name}", "it has neither steps nor run", "@step over a method")
+        raise BadActor(
+            f"the actor {name}",
+            "it has neither steps, nor handlers, nor run",
+            "@step over a method",
+        )
     for definition in cls.__actor_steps__.values():
         if definition.needs_arguments:
             raise BadActor(

@@ -1,4 +1,4 @@
-"""Return annotations of steps: what the names in them stand for."""
+"""Annotations of steps: what the names in them stand for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ from typing import Any, Final
 
 from .type_variables import filled_in
 
-__all__ = ["NOT_RESOLVED", "Names", "bare", "names_around", "return_annotation"]
+__all__ = [
+    "NOT_RESOLVED",
+    "Names",
+    "bare",
+    "names_around",
+    "parameter_annotation",
+    "return_annotation",
+]
 
 Names = dict[str, Any]
 NOT_RESOLVED: Final = object()
@@ -20,16 +27,20 @@ NOT_RESOLVED: Final = object()
 _IN_FUNCTION: Final = inspect.CO_OPTIMIZED
 
 
-def names_around(function: Callable[..., Any], frame: FrameType | None) -> Names:
+def names_around(
+    function: Callable[..., Any], frame: FrameType | None, *, whole: bool = False
+) -> Names:
     """What the return annotation of `function` may name beside globals, seen from `frame`.
 
     `frame` is where the function is being defined. Only names that a string annotation mentions
-    are kept, so that nothing else of a calling function stays alive.
+    are kept, so that nothing else of a calling function stays alive. With `whole` also
+    what the annotations of its parameters may name.
     """
-    written = function.__annotations__.get("return")
-    if not isinstance(written, str):
+    written = function.__annotations__
+    texts = written.values() if whole else [written.get("return")]
+    wanted = set[str]().union(*(_names_in(text) for text in texts if isinstance(text, str)))
+    if not wanted:
         return {}
-    wanted = _names_in(written)
     found: Names = {}
     while frame is not None and frame.f_locals is not frame.f_globals:
         here = frame.f_locals
@@ -58,27 +69,36 @@ def return_annotation(
     target = _annotated(function)
     if isinstance(target, type):
         return target, False
-    if "return" not in getattr(target, "__annotations__", {}):
+    return _annotation("return", target, actor, names)
+
+
+def parameter_annotation(function: Callable[..., Any], name: str, actor: type, names: Names) -> Any:
+    """The type of a parameter of a method of `actor`; as of `return_annotation` otherwise."""
+    return _annotation(name, _annotated(function), actor, names)[0]
+
+
+def _annotation(name: str, target: Any, actor: type | None, names: Names) -> tuple[Any, bool]:
+    if name not in getattr(target, "__annotations__", {}):
         return Any, False
     local = dict(vars(actor)) | names if actor is not None else names
     if actor is not None:
         local.setdefault(actor.__name__, actor)
     try:
-        found = _hints(target, local)
+        found = _hint(name, target, local)
     except (NameError, AttributeError):
         return NOT_RESOLVED, False
     return filled_in(found, target, actor)
 
 
-def _hints(target: Any, local: Names) -> Any:
+def _hint(name: str, target: Any, local: Names) -> Any:
     module = sys.modules.get(getattr(target, "__module__", ""), None)
     scope = getattr(inspect.unwrap(target), "__globals__", vars(module) if module else {})
-    only = _OnlyReturn({"return": target.__annotations__["return"]})
-    return typing.get_type_hints(only, scope, local, include_extras=True)["return"]
+    only = _OnlyOne({name: target.__annotations__[name]})
+    return typing.get_type_hints(only, scope, local, include_extras=True)[name]
 
 
-class _OnlyReturn:
-    """Looks to `get_type_hints` like a function of which only the return is annotated."""
+class _OnlyOne:
+    """Looks to `get_type_hints` like a function of which only one thing is annotated."""
 
     def __init__(self, annotations: Names) -> None:
         self.__annotations__ = annotations

@@ -10,7 +10,8 @@ from functools import partial
 from typing import Any
 
 from ..storage.records import StepRow
-from .errors import HeartbeatMissed, StepTimeout
+from .definition import HandlerOptions
+from .errors import HeartbeatMissed, ReadonlyChanged, StepTimeout
 from .identity import inside
 from .leash import Leash, Severed, Watch
 from .scope import CURRENT, Call, Scope
@@ -110,13 +111,22 @@ class Attempt(Scope):
             self.watch.after("heartbeat", heartbeat, cause)
 
     def changes(self) -> Changes:
-        """All that the attempt changed, by itself and through steps it called."""
+        """All that the attempt changed, by itself and through steps it called.
+
+        Raises ReadonlyChanged where it must not have.
+        """
         life = self.life
         if life.environment.debug:
             life.check_logs(self)
         if self.nested:
-            return total(self.view, self.call_made.frame, owner=self.identity, limits=life.limits)
-        return collect(self.view, owner=self.identity, limits=life.limits)
+            base = self.call_made.frame
+            found = total(self.view, base, owner=self.identity, limits=life.limits)
+        else:
+            found = collect(self.view, owner=self.identity, limits=life.limits)
+        options = self.call_made.definition.options
+        if found and isinstance(options, HandlerOptions) and options.readonly:
+            raise ReadonlyChanged(self.identity, (*found.fields, *found.appends))
+        return found
 
     def end(self) -> None:
         """Nothing of this attempt is listened to any more. May be called twice."""

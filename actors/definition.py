@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from .annotations import NOT_RESOLVED, Names, bare, return_annotation
+from .annotations import NOT_RESOLVED, Names, bare, parameter_annotation, return_annotation
 from .digest import digest, key_text
 from .errors import BadActor, BadCall
 from .parameters import Parameters
@@ -18,7 +18,7 @@ from .values import DEFAULT_LIMITS, NotDefinedYet, ValueCodec
 if TYPE_CHECKING:
     from .retry import Retry
 
-__all__ = ["StepDefinition", "StepOptions", "function_step", "is_async"]
+__all__ = ["HandlerOptions", "StepDefinition", "StepOptions", "function_step", "is_async"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,16 @@ class StepOptions:
     def limited(self) -> bool:
         """Whether an attempt is ended in time, or when it gives no sign of life."""
         return self.timeout is not None or self.heartbeat is not None
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerOptions(StepOptions):
+    """The same of a step that handles a message."""
+
+    readonly: bool = False
+    """It runs beside others and changes no field."""
+    refuses: bool = True
+    """When it has used up its attempts, it answers with that; else the task crashes."""
 
 
 _DEFAULT_OPTIONS: Final = StepOptions()
@@ -119,6 +129,27 @@ class StepDefinition:
         if annotation is not NOT_RESOLVED:
             with contextlib.suppress(NotDefinedYet):
                 _storable(self.name, annotation)
+
+    def inputs(self, actor: type) -> dict[str, ValueCodec]:
+        """The codecs of its parameters by name, as they stand in the class `actor`.
+
+        Raises BadActor for one that cannot be stored.
+        """
+        return {
+            name: self._input(name, parameter_annotation(self.function, name, actor, self._names))
+            for name in self.parameters.names
+        }
+
+    def _input(self, name: str, annotation: Any) -> ValueCodec:
+        codec = None if annotation is NOT_RESOLVED else ValueCodec.of(annotation)
+        if codec is None or codec.refusal is not None:
+            why = "names something that does not exist" if codec is None else codec.refusal
+            raise BadActor(
+                f"the handler {self.name}",
+                f"its parameter {name} cannot be stored: {why}",
+                "an annotation that can be imported, and that pydantic writes as JSON",
+            )
+        return codec
 
     def key_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         """The key of this call, "" where the step has none. Raises BadCall for an unusable one."""

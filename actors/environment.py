@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..storage.clock import Clock
 from ..storage.interface import Store
-from ..storage.mail import MessageRow
+from ..storage.mail import Mail, MessageRow
 from .standstill import Lookout
 from .values import Limits
 
@@ -46,6 +46,10 @@ class Environment:
     """Told on the loop after a commit that may have queued tasks that waited for messages."""
     mailboxes: dict[int, Mailbox] = field(default_factory=dict[int, "Mailbox"])
     """Those of the tasks that are in memory, by their key."""
+    asking: dict[tuple[int, str], list[asyncio.Future[bytes]]] = field(
+        default_factory=dict[tuple[int, str], "list[asyncio.Future[bytes]]"]
+    )
+    """Who waits here for the reply to which message, by the key of the server and its id."""
     effects_running: dict[str, asyncio.Future[None]] = field(
         default_factory=dict[str, asyncio.Future[None]]
     )
@@ -62,6 +66,13 @@ class Environment:
                 mailbox.poke()
             elif self.on_woken is not None:
                 self.on_woken()
+
+    def replied(self, key: int, taken: Iterable[Mail]) -> None:
+        """Tell those who asked that the reply is committed."""
+        for mail in taken:
+            for waiter in self.asking.get((key, mail.id), ()):
+                if mail.reply is not None and not waiter.done():
+                    waiter.set_result(mail.reply)
 
     def __post_init__(self) -> None:
         self.lookout = Lookout(self.clock)

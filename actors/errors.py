@@ -20,6 +20,7 @@ __all__ = [
     "NotValid",
     "PayloadTooLarge",
     "ProcessDied",
+    "ReadonlyChanged",
     "ReplayMismatch",
     "StateUnreadable",
     "StepTimeout",
@@ -139,6 +140,18 @@ class ConflictingChange(EverstepError):
             f"step {step} changed the field {field!r}, which {other} changed since the step was "
             f"called; return the value from the step and let `run` collect it, or make the field "
             f"append-only: {field}: Log[…] = Log()"
+        )
+
+
+class ReadonlyChanged(EverstepError):
+    """A readonly handler changed the state; nothing of it was kept. Never retried."""
+
+    def __init__(self, step: str, fields: tuple[str, ...]) -> None:
+        self.step = step
+        self.fields = fields
+        super().__init__(
+            f"{step} is readonly and changed {', '.join(fields)}; "
+            "leave out readonly=True, or work on a copy"
         )
 
 

@@ -181,6 +181,8 @@ def _finish(
         ledger.event_bytes(name, identity, data)
     for message in attempt.sends:
         ledger.send(message)
+    if call.errand is not None:
+        call.errand.completed(ledger, output)
     ledger.event_bytes("step_completed", identity, None)
     life.checkpointed(call, attempt, row)
     if ends_plan:
@@ -271,10 +273,12 @@ async def _used_up(life: Incarnation, call: Call, row: StepRow, failure: Failure
     data = {"attempt": row.attempts, "error": str(failure), "final": True}
     ledger.event("step_failed", step=row.identity, data=data)
     life.remember(call, row)
+    answered = call.errand is not None and call.errand.failed(ledger, row.attempts, failure)
     try:
         await ledger.durable()
     except asyncio.CancelledError:
-        life.take_back(row)
+        if not answered:
+            life.take_back(row)
         raise
     return _step_failed(call, row, failure)
 

@@ -11,7 +11,16 @@ from pydantic import TypeAdapter
 from ..storage.errors import EverstepError
 from .retry import members
 
-__all__ = ["Failure", "StepFailed", "failure_of", "found_in", "origins", "read_failure"]
+__all__ = [
+    "Failure",
+    "HandlerFailed",
+    "MessageRefused",
+    "StepFailed",
+    "failure_of",
+    "found_in",
+    "origins",
+    "read_failure",
+]
 
 _TRACEBACK_LIMIT = 8_000
 _MESSAGE_LIMIT = 2_000
@@ -104,6 +113,45 @@ class StepFailed(EverstepError):
     def is_a(self, kind: type[BaseException]) -> bool:
         """Whether the last attempt failed with an instance of `kind`."""
         return self.failure.is_a(kind)
+
+
+class HandlerFailed(EverstepError):
+    """A handler used up its attempts at a message; the state of the server is unchanged.
+
+    A repeat with the same request id raises the same.
+    """
+
+    def __init__(
+        self, server: str, handler: str, request_id: str, attempts: int, failure: Failure
+    ) -> None:
+        self.server = server
+        self.handler = handler
+        self.request_id = request_id
+        self.attempts = attempts
+        self.failure = failure
+        times = "in its only attempt" if attempts == 1 else f"in all of {attempts} attempts"
+        super().__init__(
+            f"{handler} of the server {server!r} failed {times}, the last time with {failure}; "
+            "its state is unchanged: mend the cause and ask again, with another request id"
+        )
+
+    def is_a(self, kind: type[BaseException]) -> bool:
+        """Whether the last attempt failed with an instance of `kind`."""
+        return self.failure.is_a(kind)
+
+
+class MessageRefused(EverstepError):
+    """A server could not handle a message: it has no such handler, or not with these arguments."""
+
+    def __init__(self, server: str, handler: str, request_id: str, why: str) -> None:
+        self.server = server
+        self.handler = handler
+        self.request_id = request_id
+        self.why = why
+        super().__init__(
+            f"the server {server!r} refused a message for {handler}: {why}; "
+            "ask as its class is written now, with another request id"
+        )
 
 
 def found_in(error: BaseException) -> Iterator[StepFailed]:

@@ -15,6 +15,7 @@ from ..storage.clock import Timer
 from ..storage.errors import EverstepError
 from ..storage.records import EffectRow, EffectState, Loaded, StepRow
 from .actor import Actor, is_flow
+from .code import code_of, load
 from .ctx import Again
 from .endings import crashed_by
 from .environment import Environment
@@ -28,8 +29,7 @@ from .journal import Journal
 from .keeping import Keeping
 from .leash import Leash, Severed, Watch
 from .ledger import Ledger
-from .plan import run_plan
-from .result import result_codec, run_of
+from .result import result_codec
 from .schema import Schema
 from .scope import CURRENT, Call, Scope
 from .traffic import WAKE_UP, resolve, settled_within
@@ -108,8 +108,7 @@ class Incarnation(Keeping):
     async def _live(self) -> Exit:
         loaded, self._loaded = self._loaded, None
         if loaded is None:
-            flow = is_flow(self.actor)
-            loaded = await self.environment.store.load(self.ledger.row.key, flow=flow)
+            loaded = await load(self)
         try:
             self._begin(loaded)
         except Exception as error:  # noqa: BLE001  (validators and model_post_init of users)
@@ -119,8 +118,7 @@ class Incarnation(Keeping):
         if self.ledger.progress.deaths or self.ledger.progress.brushes:
             self._reset = self.clock.call_later(self._reset_after, self._outlived)
         while True:
-            code = run_of(self.root.view) if is_flow(self.actor) else run_plan(self)
-            exit_or_value = await self._body(code)
+            exit_or_value = await self._body(code_of(self))
             if not isinstance(exit_or_value, Again):
                 return exit_or_value
             await self._next_chapter()
@@ -387,7 +385,7 @@ class Incarnation(Keeping):
         self.journal.next_chapter(self.root.view)
         self.root.ended = True
         await self.ledger.durable()
-        loaded = await self.environment.store.load(self.ledger.row.key, flow=True)
+        loaded = await load(self)
         self._begin(loaded, self.root.view)
 
     def _outlived(self) -> None:

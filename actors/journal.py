@@ -27,8 +27,8 @@ _SNAPSHOT_CHANGES = 500
 class Journal:
     """Keeps the ledger of one chapter of one life. Nothing here awaits."""
 
-    __slots__ = ("_born", "_changes", "_grown", "_reset_after", "_unsure", "_version", "finished",
-                 "ledger", "recollection", "run_changes", "traffic")  # fmt: skip
+    __slots__ = ("_born", "_changes", "_grown", "_keeps", "_reset_after", "_unsure", "_version",
+                 "finished", "ledger", "recollection", "run_changes", "traffic")  # fmt: skip
 
     def __init__(
         self, ledger: Ledger, version: int, loaded: Loaded, born: float, reset_after: float
@@ -45,6 +45,7 @@ class Journal:
         self._born = born
         self._grown = 0
         self._changes = 0
+        self._keeps: int | None = None
         self._unsure: set[str] = set()
 
     @property
@@ -80,14 +81,22 @@ class Journal:
         if progress.crashes and self.clock.monotonic() - self._born >= self._reset_after:
             self.ledger.change(crashes=0)
 
+    def serves(self, keeps: int) -> None:
+        """What is finished is never asked for again: forget it at each snapshot.
+
+        Of the messages that were taken the newest `keeps` stay.
+        """
+        self._keeps = keeps
+        self.recollection.drop_finished()
+
     def grows(self, row: StepRow, view: Actor) -> None:
         """Write a snapshot once the changes since the last one outweigh it."""
         self._grown += len(row.changes or b"")
-        self._changes += row.changes is not None
+        self._changes += row.changes is not None or self._keeps is not None
         many = self._changes >= _SNAPSHOT_CHANGES
         if not many and self._grown <= _SNAPSHOT_FLOOR:
             return
-        if self.recollection.unused():
+        if self._keeps is None and self.recollection.unused():
             return  # a replay is under way: the view does not show all that is stored
         state = join(encoded_state(view))
         if many or self._grown >= len(state):
@@ -97,6 +106,8 @@ class Journal:
         self._grown = self._changes = 0
         key, chapter = self.ledger.row.key, self.ledger.progress.chapter
         self.ledger.snapshot(SnapshotRow(key, seq, chapter, self._version, state, None))
+        if self._keeps is not None:
+            self.ledger.forget(self._keeps)
 
     def next_chapter(self, view: Actor) -> None:
         """The present state becomes the one with which the next chapter begins."""

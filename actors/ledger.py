@@ -39,6 +39,7 @@ class _Draft:
     __slots__ = (
         "effects",
         "events",
+        "keeps",
         "ledger",
         "resets",
         "runs",
@@ -63,6 +64,7 @@ class _Draft:
         self.sends: list[MessageRow] = []
         self.takes: list[Mail] = []
         self.seen: int | None = None
+        self.keeps: int | None = None
         self.waiters: list[asyncio.Future[None]] = []
         self.size = 0
         self.submitted = False
@@ -174,7 +176,13 @@ class Ledger:
 
     def take(self, mail: Mail) -> None:
         """Take a message, with the row of what takes it."""
-        self._open().takes.append(mail)
+        draft = self._open()
+        draft.takes.append(mail)
+        draft.size += len(mail.reply or b"")
+
+    def forget(self, keeps: int) -> None:
+        """With the snapshot that was added: forget what a server has handled."""
+        self._open().keeps = keeps
 
     def leave(self, seen: int) -> None:
         """The task leaves memory, and has looked at the messages up to that place."""
@@ -269,6 +277,7 @@ class Ledger:
             sends=tuple(draft.sends),
             takes=tuple(draft.takes),
             seen=draft.seen,
+            keeps=draft.keeps,
             size=draft.size,
         )
 
@@ -280,6 +289,7 @@ class Ledger:
         if self.refusal is None:
             self.committed = self._sealed
             self._environment.posted(draft.sends)
+            self._environment.replied(self.row.key, draft.takes)
             if self._environment.on_commit is not None:
                 self._environment.on_commit(self)
         return self.refusal

@@ -61,6 +61,11 @@ class Recollection:
         for identity in identities:
             self._found.pop(identity, None)
 
+    def drop_finished(self) -> None:
+        """Keep nothing of what is finished and never asked for again, as of a server."""
+        over = {i for i, row in self._found.items() if not row.above and _is_done(row)}
+        self._found = {i: row for i, row in self._found.items() if i.partition("/")[0] not in over}
+
     def get(self, identity: str) -> StepRow | None:
         return self._found.get(identity)
 
@@ -76,6 +81,10 @@ class Recollection:
         """Whether this step has a checkpoint that was not asked for yet."""
         row = self._found.get(identity)
         return row is not None and row.outcome is Outcome.COMPLETED
+
+
+def _is_done(row: StepRow) -> bool:
+    return row.outcome is Outcome.COMPLETED
 
 
 class RunChanges:

@@ -1,11 +1,14 @@
-"""What a task returns: of a flow what `run` does, of a plan what its last step does."""
+"""What a task returns: of a flow what `run` does, of a plan what its last step does.
+
+A server returns nothing.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Coroutine
 from typing import Any, cast
 
-from .actor import Actor, is_flow, steps_of
+from .actor import Actor, is_flow, is_server, steps_of
 from .definition import StepDefinition
 from .values import ValueCodec
 
@@ -22,4 +25,6 @@ def result_codec(actor: type[Actor]) -> ValueCodec:
     if is_flow(actor):
         return StepDefinition("run", cast("Any", actor).run, owner=actor).output
     definitions = list(steps_of(actor).values())
-    return definitions[-1].of(actor).output if definitions else ValueCodec.of(type(None))
+    if is_server(actor) or not definitions:
+        return ValueCodec.of(type(None))
+    return definitions[-1].of(actor).output

@@ -24,6 +24,7 @@ from .state import frame_of, place
 if TYPE_CHECKING:
     from .actor import Actor
     from .definition import StepDefinition
+    from .errand import Errand
     from .incarnation import Incarnation
     from .late import RunningCall
     from .schema import Frame
@@ -39,6 +40,7 @@ class Call:
         "caller",
         "definition",
         "digest",
+        "errand",
         "frame",
         "identity",
         "key",
@@ -69,6 +71,8 @@ class Call:
         self.digest, self.preview = definition.digest_of(args, kwargs)
         self.frame = frame
         self.caller = caller
+        self.errand: Errand | None = None
+        """The message that it handles, taken with the outcome."""
 
     def goes_on_as(self, identity: str) -> None:
         """Be the call of this identity, which was made before the step had a key."""
@@ -219,6 +223,12 @@ class Scope:
         occurrence = self._counts.get((name, key), 0) + 1
         self._counts[name, key] = occurrence
         return occurrence
+
+    def forget(self, call: Call) -> None:
+        """A call has ended that is never made again: keep nothing of it."""
+        self._counts.pop((call.definition.name, call.key), None)
+        self.failures.pop(call.identity, None)
+        self.nested.discard(call.identity)
 
     # --- calls without a key ----------------------------------------------------------
 

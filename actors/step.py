@@ -14,13 +14,24 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, overload
 
 from .annotations import names_around
-from .definition import StepDefinition, StepOptions, is_async
+from .definition import HandlerOptions, StepDefinition, StepOptions, is_async
 from .errors import BadActor, BadCall
 
 if TYPE_CHECKING:
     from .retry import Retry
 
-__all__ = ["KeyFunction", "StepMaker", "class_of", "definition_in", "step", "unwrapped"]
+__all__ = [
+    "KeyFunction",
+    "StepMaker",
+    "class_of",
+    "definition_in",
+    "flag_of",
+    "made",
+    "retry_of",
+    "seconds_of",
+    "step",
+    "unwrapped",
+]
 
 F = TypeVar("F", bound=Callable[..., Coroutine[Any, Any, Any]])
 A = TypeVar("A")
@@ -86,18 +97,18 @@ def step(
     Raises BadActor and BadCall, where it is written, for what cannot work.
     """
     options = StepOptions(
-        retry=_retry(retry),
-        timeout=_seconds("timeout", timeout),
-        heartbeat=_seconds("heartbeat", heartbeat),
+        retry=retry_of(retry),
+        timeout=seconds_of("timeout", timeout),
+        heartbeat=seconds_of("heartbeat", heartbeat),
         key=_key(key),
         lazy=_is_lazy(checkpoint),
-        thread=_flag("thread", thread),
+        thread=flag_of("thread", thread),
     )
 
     def make(fn: Any, /) -> Any:
-        return _make(fn, options, sys._getframe(1))
+        return made(fn, options, sys._getframe(1))
 
-    return make if fn is None else _make(fn, options, sys._getframe(1))
+    return make if fn is None else made(fn, options, sys._getframe(1))
 
 
 def class_of(value: object) -> type:
@@ -120,9 +131,15 @@ def definition_in(value: object) -> StepDefinition | None:
     return found if isinstance(found, StepDefinition) else None
 
 
-def _make(fn: Any, options: StepOptions, frame: FrameType) -> Callable[..., Any]:
+def made(fn: Any, options: StepOptions, frame: FrameType) -> Callable[..., Any]:
+    """The method that stands in the class for `fn`, which is defined in `frame`."""
     _check_function(fn, options)
-    definition = StepDefinition(fn.__name__, fn, options, names=names_around(fn, frame))
+    definition = StepDefinition(
+        fn.__name__,
+        fn,
+        options,
+        names=names_around(fn, frame, whole=isinstance(options, HandlerOptions)),
+    )
     _check_key(definition)
     sync = definition.sync
 
@@ -199,7 +216,8 @@ def _check_key(definition: StepDefinition) -> None:
         )
 
 
-def _retry(value: Any) -> Any:
+def retry_of(value: Any) -> Any:
+    """The policy, if it is one. Raises BadCall."""
     from .retry import Retry
 
     if value is None or isinstance(value, Retry):
@@ -207,7 +225,8 @@ def _retry(value: Any) -> Any:
     raise BadCall("retry", value, "it is no Retry", "retry=Retry(max_attempts=3)")
 
 
-def _seconds(what: str, value: Any) -> float | None:
+def seconds_of(what: str, value: Any) -> float | None:
+    """A limit in seconds, or none. Raises BadCall."""
     if value is None:
         return None
     seconds = value.total_seconds() if isinstance(value, timedelta) else value
@@ -234,7 +253,8 @@ def _is_lazy(value: Any) -> bool:
     return bool(value == "lazy")
 
 
-def _flag(what: str, value: Any) -> bool:
+def flag_of(what: str, value: Any) -> bool:
+    """True or False. Raises BadCall."""
     if not isinstance(value, bool):
         raise BadCall(what, value, "it is not True or False", f"{what}=True")
     return value

@@ -38,7 +38,7 @@ async def take(
     call.scope.takes_off(call)
     try:
         life.journal.enter_live(life.root.view)
-        wait = Wait(call, _begun(call, row, timeout, question), listens=True)
+        wait = Wait(call.scope, _begun(call, row, timeout, question), listens=True)
 
         async def answer() -> Answer | None:
             mail = await life.waits.mailbox.first(fits)

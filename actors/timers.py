@@ -56,7 +56,7 @@ async def sleep(call: Call, choose: Choose) -> None:
         life.journal.enter_live(life.root.view)
         if row is None or row.due_at is None:
             row = rows.begun_wait(life, call, choose(life.clock))
-        wait = Wait(call, row)
+        wait = Wait(call.scope, row)
         due = wait.due
         assert due is not None  # a sleep has an end
 

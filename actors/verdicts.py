@@ -17,6 +17,7 @@ from .errors import (
     NotSerializable,
     NotValid,
     PayloadTooLarge,
+    ReadonlyChanged,
     StepTimeout,
     WaitInStep,
 )
@@ -43,6 +44,7 @@ _NEVER_RETRIED = (
     NotSerializable,
     NotValid,
     PayloadTooLarge,
+    ReadonlyChanged,
     WaitInStep,
 )
 

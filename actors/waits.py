@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Collection
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from ..storage.clock import Due, Timer, left_of
 from ..storage.errors import EverstepError
@@ -21,9 +21,11 @@ from .traffic import resolve
 
 if TYPE_CHECKING:
     from .incarnation import Incarnation
-    from .scope import Call, Scope
+    from .scope import Scope
 
 __all__ = ["Answer", "Seat", "Wait", "Waits"]
+
+T = TypeVar("T")
 
 _MOST_REFUSALS = 1000
 """How often code that left memory may call again before such a call never returns."""
@@ -52,16 +54,16 @@ class Answer(NamedTuple):
 
 
 class Wait:
-    """One wait that is under way: its row, and who stands in it."""
+    """One wait that is under way: its row, if it has one, and who stands in it."""
 
-    __slots__ = ("call", "due", "listens", "row", "task", "woken")
+    __slots__ = ("due", "listens", "row", "scope", "task", "woken")
 
-    def __init__(self, call: Call, row: StepRow, *, listens: bool = False) -> None:
+    def __init__(self, scope: Scope, row: StepRow | None = None, *, listens: bool = False) -> None:
         """`listens`: a message may end it."""
         self.listens = listens
-        self.call = call
+        self.scope = scope
         self.row = row
-        self.due = rows.due_of(row)
+        self.due = None if row is None else rows.due_of(row)
         self.task: asyncio.Task[Any] | None = None
         self.woken: asyncio.Future[None] | None = None
 
@@ -94,12 +96,19 @@ class Waits:
         cancels it leaves nothing of the wait; the end of the life leaves it as it is.
         Raises Suspended when the task leaves memory meanwhile.
         """
+        answer = await self.stand(wait, ready)
+        if wait.row is not None:
+            self._record(wait.row, answer)
+        return answer.output
+
+    async def stand(self, wait: Wait, ready: Callable[[], Awaitable[T | None]]) -> T:
+        """The same, without a record of the answer, which is returned."""
         life = self._life
         try:
             while (answer := await ready()) is None:
                 await self._stand(wait)
                 life.check_fenced()
-                wait.call.scope.check_open()
+                wait.scope.check_open()
             life.check_fenced()
             self._go_on()
         except asyncio.CancelledError:
@@ -107,8 +116,7 @@ class Waits:
             raise
         finally:
             self._standing.pop(wait, None)
-        self._record(wait, answer)
-        return answer.output
+        return answer
 
     async def _stand(self, wait: Wait) -> None:
         life = self._life
@@ -137,9 +145,9 @@ class Waits:
             self._leave(Status.QUEUED)
             raise Suspended(self._life.task_id)
 
-    def _record(self, wait: Wait, answer: Answer) -> None:
+    def _record(self, row: StepRow, answer: Answer) -> None:
         life, ledger = self._life, self._life.ledger
-        row = rows.not_due(wait.row)
+        row = rows.not_due(row)
         row = rows.recorded(row, ledger.next_seq(), answer.output, life.clock.now())
         ledger.step(row, len(answer.output))
         data: dict[str, Any] | None = None
@@ -153,7 +161,9 @@ class Waits:
         """The caller has given it up: a replay that comes here begins it anew."""
         life = self._life
         self.wake()
-        if life.goes_on and not wait.call.scope.ended and life.ledger.refusal is None:
+        if wait.row is None:
+            return
+        if life.goes_on and not wait.scope.ended and life.ledger.refusal is None:
             life.ledger.step(rows.let_go(rows.not_due(wait.row), life.clock.now()))
             life.ledger.event("wait_cancelled", step=wait.row.identity)
             life.ledger.write()

@@ -6,12 +6,12 @@ import inspect
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from .definition import HandlerOptions, StepDefinition
 from .errors import BadActor
 from .step import definition_in
 
 if TYPE_CHECKING:
     from .actor import Actor
-    from .definition import StepDefinition
 
 __all__ = ["check_class", "check_settings", "steps_written"]
 
@@ -126,6 +126,9 @@ def _check_run(cls: type) -> None:
     if run is None:
         return
     what = f"run of {cls.__name__}"
+    if any(isinstance(one.options, HandlerOptions) for one in steps_written(cls).values()):
+        why = "it has handlers, and a server does nothing but handle its messages"
+        raise BadActor(what, why, "two actors, or handlers alone")
     if not inspect.iscoroutinefunction(run):
         raise BadActor(what, "it is no async def", "async def run(self): …")
     for parameter in list(inspect.signature(run).parameters.values())[1:]:

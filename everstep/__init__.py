@@ -20,6 +20,7 @@ from .actors.errors import (
     NotValid,
     PayloadTooLarge,
     ProcessDied,
+    ReadonlyChanged,
     ReplayMismatch,
     StateUnreadable,
     StepTimeout,
@@ -29,7 +30,8 @@ from .actors.errors import (
     WaitInStep,
     WaitTimeout,
 )
-from .actors.failures import Failure, StepFailed
+from .actors.failures import Failure, HandlerFailed, MessageRefused, StepFailed
+from .actors.handler import handler
 from .actors.log import Log
 from .actors.never_sent import never_sent
 from .actors.retry import Retry
@@ -49,6 +51,7 @@ from .inbox import Question
 from .reading import EffectRecord, Event, StepRecord, TaskInfo
 from .running import run
 from .runtime import Runtime
+from .server import Server
 from .storage.clock import Clock, SystemClock
 from .storage.errors import (
     EverstepError,
@@ -138,6 +141,7 @@ __all__ = [
     "FailedToStartChild",
     "Failure",
     "ForeignStore",
+    "HandlerFailed",
     "HeartbeatMissed",
     "Ignore",
     "Limits",
@@ -146,6 +150,7 @@ __all__ = [
     "LostLease",
     "MailboxFull",
     "MaxChildren",
+    "MessageRefused",
     "NetworkFilesystem",
     "NoProc",
     "NoRuntime",
@@ -161,6 +166,7 @@ __all__ = [
     "PoolInfo",
     "ProcessDied",
     "Question",
+    "ReadonlyChanged",
     "Ref",
     "Refused",
     "ReplayMismatch",
@@ -173,6 +179,7 @@ __all__ = [
     "RunningSupervisor",
     "Runtime",
     "RuntimeClosed",
+    "Server",
     "Shutdown",
     "SimpleOneForOne",
     "StaleAttempt",
@@ -215,6 +222,7 @@ __all__ = [
     "exponential",
     "fixed",
     "from_tenacity",
+    "handler",
     "never_sent",
     "none",
     "run",

@@ -11,7 +11,7 @@ from .storage.errors import MailboxFull, TaskEnded, Undelivered
 from .storage.interface import Refusal
 from .storage.mail import MessageRow, Post
 
-__all__ = ["deliver", "send"]
+__all__ = ["deliver", "post", "send"]
 
 
 class _Posting:
@@ -41,9 +41,18 @@ async def send(session: Session, task_id: str, message: object, given: str | Non
     name = new_id(session.clock.now()) if given is None else check_name("id", given)
     body = packed(message, environment.limits)
     row = await session.row(task_id)
-    sent = MessageRow(row.key, name, None, body, session.clock.now())
-    post = Post(row.key, task_id, sent, environment.mailbox, size=len(body))
-    refusal = await deliver(session, post)
+    await post(session, row.key, task_id, name, body)
+
+
+async def post(session: Session, key: int, task_id: str, name: str, body: bytes) -> None:
+    """Send a packed message; when this returns, it is in the store.
+
+    Raises TaskEnded, MailboxFull.
+    """
+    environment = session.environment
+    sent = MessageRow(key, name, None, body, session.clock.now())
+    posted = Post(key, task_id, sent, environment.mailbox, size=len(body))
+    refusal = await deliver(session, posted)
     if isinstance(refusal, Undelivered):
         if refusal.status is None:
             raise MailboxFull(task_id, environment.mailbox)

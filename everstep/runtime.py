@@ -32,6 +32,7 @@ from .following import Commits
 from .ids import check_name, new_id, new_seed
 from .inbox import Question, open_questions
 from .reading import TaskInfo, info_of
+from .server import Server, server_of
 from .session import Session
 from .starting import Order, check_actor, create
 from .stopping import see_through
@@ -39,7 +40,7 @@ from .storage.clock import Clock, SystemClock
 from .storage.interface import Store
 from .storage.records import Status
 from .storage.sqlite import Durability
-from .store_choice import store_of
+from .stores import store_of
 from .supervisor.catalogue import Catalogue
 from .supervisor.errors import RestartLimitExceeded
 from .supervisor.pool_spec import Pool
@@ -57,6 +58,7 @@ from .task import Task
 
 __all__ = ["Flow", "Runtime"]
 
+A = TypeVar("A", bound=Actor)
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
@@ -313,6 +315,21 @@ class Runtime:
         )
         session.catalogue.tell(type(checked))
         return Task(self._open, task_id, await create(session, order))
+
+    def get(
+        self,
+        actor: type[A],
+        id: str,  # noqa: A002  the word of `start`
+        initial: A | None = None,
+        /,
+        *,
+        pool: str | None = None,
+    ) -> Server[A]:
+        """The handle of a server, which its first message creates: from `initial`, or defaults.
+
+        Raises BadCall, BadActor.
+        """
+        return server_of(self._open, actor, id, initial, pool)
 
     @property
     def tree(self) -> RunningSupervisor:

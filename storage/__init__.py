@@ -34,7 +34,7 @@ from .interface import (
     Share,
     Store,
 )
-from .mail import Asked, Mail, MessageRow, Post, Recipient
+from .mail import Asked, Mail, MessageRow, Post, Recipient, Request
 from .memory import MemoryStore
 from .records import (
     ENDED,
@@ -89,6 +89,7 @@ __all__ = [
     "RecordedEvent",
     "Refusal",
     "Refused",
+    "Request",
     "RunRow",
     "Share",
     "SnapshotRow",

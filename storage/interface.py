@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from .errors import Refused, StoreFailed
-from .mail import Asked, Mail, Post, Recipient
+from .mail import Asked, Mail, Post, Recipient, Request
 from .records import Commit, EffectRow, EventRow, Loaded, Receipt, Status, StepRow, TaskRow, TreeRow
 
 __all__ = [
@@ -252,8 +252,15 @@ class Store(Protocol):
         """What one who sends must know of the receiver; None where there is no such task."""
         ...
 
-    async def load(self, key: int, *, flow: bool) -> Loaded:
-        """Everything an incarnation needs. Raises TaskNotFound."""
+    async def request(self, key: int, message: str) -> Request:
+        """What became of a message of this id. Raises TaskNotFound."""
+        ...
+
+    async def load(self, key: int, *, flow: bool, recent: bool = False) -> Loaded:
+        """Everything an incarnation needs. Raises TaskNotFound.
+
+        `recent`: of the steps only those that are not finished, or that finished after the base.
+        """
         ...
 
     async def steps(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from .records import Status, StepRow
 
-__all__ = ["Asked", "Mail", "MessageRow", "Post", "Recipient"]
+__all__ = ["Asked", "Mail", "MessageRow", "Post", "Recipient", "Request"]
 
 
 class MessageRow(NamedTuple):
@@ -33,6 +33,18 @@ class Mail(NamedTuple):
     sender: str | None
     body: bytes
     sent_at: float
+    reply: bytes | None = None
+    """What is answered to it where it is taken; None where it asked for nothing."""
+
+
+class Request(NamedTuple):
+    """A message that asked for a reply, as it stands."""
+
+    status: Status
+    """That of the task it was sent to."""
+    body: bytes | None
+    """What was asked; None where no such message is known."""
+    reply: bytes | None
 
 
 class Recipient(NamedTuple):

@@ -321,6 +321,9 @@ class Commit:
     seen: int | None = None
     """Of a task that leaves memory: the place of the newest message that it has looked at. Where
     there is a newer one, the commit leaves it queued instead."""
+    keeps: int | None = None
+    """Of a server, with a snapshot: what was finished up to it is forgotten, and all messages that
+    were taken but this many of the newest. What was appended to a Log stays."""
     size: int = 0
     """Bytes of its payloads, for the cap of a batch."""
 

@@ -16,7 +16,7 @@ from ..storage.interface import (
     Share,
     Store,
 )
-from ..storage.mail import Asked, Mail, Post, Recipient
+from ..storage.mail import Asked, Mail, Post, Recipient, Request
 from ..storage.records import Commit, EffectRow, Loaded, Receipt, Status, StepRow, TaskRow, TreeRow
 from .life import Died, Life
 
@@ -197,8 +197,11 @@ class WatchedStore:
     async def recipient(self, task_id: str) -> Recipient | None:
         return await self._store.recipient(task_id)
 
-    async def load(self, key: int, *, flow: bool) -> Loaded:
-        return await self._store.load(key, flow=flow)
+    async def request(self, key: int, message: str) -> Request:
+        return await self._store.request(key, message)
+
+    async def load(self, key: int, *, flow: bool, recent: bool = False) -> Loaded:
+        return await self._store.load(key, flow=flow, recent=recent)
 
     async def steps(
         self, key: int, *, after: int = 0, limit: int = 1000

@@ -9,9 +9,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from ..clock import Clock
-from ..errors import StoreClosed
+from ..errors import StoreClosed, TaskNotFound
 from ..interface import Alarm, Draft, QueuePage, RecordedEvent, Share
-from ..mail import Asked, Mail, Recipient
+from ..mail import Asked, Mail, Recipient, Request
 from ..records import EffectRow, Loaded, Status, StepRow, TaskRow, TreeRow
 from . import messages, overview, queries, waits
 from .epoch import Opening
@@ -290,9 +290,16 @@ class SqlStore(ABC):
         """What one who sends must know of the receiver; None where there is no such task."""
         return await self._reading().run(partial(messages.recipient, task_id=task_id))
 
-    async def load(self, key: int, *, flow: bool) -> Loaded:
+    async def request(self, key: int, message: str) -> Request:
+        """What became of a message of this id. Raises TaskNotFound."""
+        found = await self._reading().run(partial(messages.request, key=key, message=message))
+        if found is None:
+            raise TaskNotFound(f"#{key}")
+        return found
+
+    async def load(self, key: int, *, flow: bool, recent: bool = False) -> Loaded:
         """Everything an incarnation needs. Raises TaskNotFound."""
-        return await self._reading().load(key, flow)
+        return await self._reading().load(key, flow, recent)
 
     async def steps(
         self, key: int, *, after: int = 0, limit: int = 1000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from ..mail import Asked, Mail, MessageRow, Post, Recipient
+from ..mail import Asked, Mail, MessageRow, Post, Recipient, Request
 from ..records import ENDED, Commit, Status, StepRow
 from .queries import step_row
 
@@ -16,6 +16,7 @@ __all__ = [
     "question",
     "questions",
     "recipient",
+    "request",
     "send",
     "take",
     "wake_unseen",
@@ -42,7 +43,7 @@ _POST = f"""
     ON CONFLICT (task, id) DO NOTHING
 """
 
-_TAKE = "UPDATE message SET taken = ? WHERE position = ? AND taken IS NULL"
+_TAKE = "UPDATE message SET taken = ?, reply = ? WHERE position = ? AND taken IS NULL"
 
 # A task that waits in memory is told there; one that is out of memory and listens is queued.
 _WAKE = """
@@ -91,7 +92,7 @@ def is_known(connection: sqlite3.Connection, message: MessageRow) -> bool:
 
 def take(connection: sqlite3.Connection, taken: Sequence[Mail], seq: int) -> bool:
     """Take messages; whether all of them were there to be taken."""
-    rows = [(seq, mail.position) for mail in taken]
+    rows = [(seq, mail.reply, mail.position) for mail in taken]
     return connection.executemany(_TAKE, rows).rowcount == len(rows)
 
 
@@ -169,3 +170,16 @@ def recipient(connection: sqlite3.Connection, task_id: str) -> Recipient | None:
         (task_id,),
     ).fetchone()
     return None if row is None else Recipient(row[0], Status(row[1]), row[2])
+
+
+def request(connection: sqlite3.Connection, key: int, message: str) -> Request | None:
+    """What became of a message of this id; None where there is no such task."""
+    row = connection.execute(
+        """
+        SELECT task.status, message.body, message.reply
+        FROM task LEFT JOIN message ON message.task = task.key AND message.id = ?
+        WHERE task.key = ?
+        """,
+        (message, key),
+    ).fetchone()
+    return None if row is None else Request(Status(row[0]), row[1], row[2])

@@ -290,16 +290,20 @@ class Head(NamedTuple):
     step_appends: list[tuple[str, int, bytes]]
 
 
-def head(connection: sqlite3.Connection, key: int, flow: bool, limit: int) -> Head | None:
+def head(
+    connection: sqlite3.Connection, key: int, flow: bool, recent: bool, limit: int
+) -> Head | None:
     """The first look at a task, in one transaction; None when there is no such task."""
     with reading(connection):
         row = connection.execute(
             f"SELECT {TASK_COLUMNS} FROM task WHERE key = ?", (key,)
         ).fetchone()
-        return None if row is None else _head(connection, _task_row(row), flow, limit)
+        return None if row is None else _head(connection, _task_row(row), flow, recent, limit)
 
 
-def _head(connection: sqlite3.Connection, row: TaskRow, flow: bool, limit: int) -> Head:
+def _head(
+    connection: sqlite3.Connection, row: TaskRow, flow: bool, recent: bool, limit: int
+) -> Head:
     progress = row.progress
     base = _base(connection, row.key, progress.chapter_seq if flow else progress.seq)
     upto = base.seq if base else -1
@@ -313,7 +317,7 @@ def _head(connection: sqlite3.Connection, row: TaskRow, flow: bool, limit: int) 
         runs=tuple(RunRow(*run) for run in runs),
         effects=tuple(effects(connection, row.key)),
         appends=_appends(connection, row.key, upto),
-        steps=steps_page(connection, row.key, progress.chapter, "", limit),
+        steps=steps_page(connection, row.key, progress.chapter, upto if recent else -1, "", limit),
         step_appends=appends_page(connection, row.key, upto, "", limit),
     )
 
@@ -341,16 +345,20 @@ def _appends(connection: sqlite3.Connection, key: int, upto: int) -> list[tuple[
 
 
 def steps_page(
-    connection: sqlite3.Connection, key: int, chapter: int, after: str, limit: int
+    connection: sqlite3.Connection, key: int, chapter: int, since: int, after: str, limit: int
 ) -> list[StepRow]:
-    """Steps of one chapter after an identity, by identity: the order of the table's index."""
+    """Steps of one chapter after an identity, by identity: the order of the table's index.
+
+    Of those directly below `run` that are finished, only those that finished after `since`.
+    """
     rows = connection.execute(
         f"""
         SELECT {_STEP} FROM step
         WHERE task = ? AND identity > ? AND chapter = ?
+          AND (seq IS NULL OR seq > ? OR above <> '')
         ORDER BY identity LIMIT ?
         """,
-        (key, after, chapter, limit),
+        (key, after, chapter, since, limit),
     )
     return [step_row(row) for row in rows]
 

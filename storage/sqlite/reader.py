@@ -58,16 +58,18 @@ class Reader:
             raise StoreClosed(self._path, "it is closed")
         raise error
 
-    async def load(self, key: int, flow: bool) -> Loaded:
+    async def load(self, key: int, flow: bool, recent: bool) -> Loaded:
         """All that an incarnation needs; what is many comes in pages. Raises TaskNotFound."""
-        head = await self.run(lambda connection: queries.head(connection, key, flow, _PAGE))
+        head = await self.run(partial(queries.head, key=key, flow=flow, recent=recent, limit=_PAGE))
         if head is None:
             raise TaskNotFound(f"#{key}")
         if head.base is None:
             raise StoreUnreadable(self._path, f"the task {head.row.id!r} has no snapshot")
         chapter, upto = head.row.progress.chapter, head.base.seq
+        since = upto if recent else -1
         await self._other_pages(
-            head.steps, lambda last, conn: steps_page(conn, key, chapter, last.identity, _PAGE)
+            head.steps,
+            lambda last, conn: steps_page(conn, key, chapter, since, last.identity, _PAGE),
         )
         await self._other_pages(
             head.step_appends, lambda last, conn: appends_page(conn, key, upto, last[0], _PAGE)

@@ -232,7 +232,17 @@ _QUESTIONS = (
     """,
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _LANES, _TREE, _WAITING, _MESSAGES, _QUESTIONS)
+_REPLIES = ("ALTER TABLE message ADD COLUMN reply BLOB",)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    _FIRST,
+    _LANES,
+    _TREE,
+    _WAITING,
+    _MESSAGES,
+    _QUESTIONS,
+    _REPLIES,
+)
 """The statements that lead from version n to n + 1, at place n. A released one never changes."""
 
 VERSION = len(MIGRATIONS)

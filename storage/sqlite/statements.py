@@ -25,6 +25,7 @@ from ..records import (
     StepRow,
 )
 from . import messages
+from .forgetting import forget
 from .steps import step_write
 
 __all__ = ["FenceError", "Write", "write"]
@@ -234,6 +235,9 @@ def _write_others(connection: sqlite3.Connection, commit: Commit) -> None:
         raise FenceError
     for message in commit.sends:
         messages.send(connection, message)
+    if commit.keeps is not None:
+        for snapshot in commit.snapshots:
+            forget(connection, commit.task, snapshot.seq, commit.keeps)
     if commit.seen is not None:
         messages.wake_unseen(connection, commit)
 

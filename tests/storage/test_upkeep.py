@@ -12,6 +12,7 @@ import pytest
 
 from everstep.storage import MemoryStore, Share, SqliteStore, StoreClosed, TaskNotFound
 from everstep.storage.sqlite import messages, queries, waits
+from everstep.storage.sqlite.forgetting import forget
 from everstep.storage.sqlite.lock import LockFile
 from everstep.storage.sqlite.schema import migrate
 from everstep.storage.sqlite.upkeep import FileUpkeep, truncate
@@ -33,9 +34,10 @@ BY_INDEX: list[tuple[Query, str]] = [
     (lambda c: waits.next_wait(c, "tasks", 1.0, 1.0), "task_due_by_wall"),
     (lambda c: messages.messages(c, 1, 0, 10), "message_untaken"),
     (lambda c: messages.recipient(c, "id"), "message_untaken"),
+    (lambda c: messages.request(c, 1, "id"), "sqlite_autoindex_message_1"),
     (lambda c: messages.questions(c, 0, 10), "step_asked"),
     (lambda c: queries.open_steps(c, [1]), "sqlite_autoindex_step_1"),
-    (lambda c: queries.steps_page(c, 1, 0, "", 10), "sqlite_autoindex_step_1"),
+    (lambda c: queries.steps_page(c, 1, 0, -1, "", 10), "sqlite_autoindex_step_1"),
     (lambda c: queries.appends_page(c, 1, 0, "", 10), "sqlite_autoindex_step_1"),
     (lambda c: queries.events(c, 1, 0, 10), "sqlite_autoindex_event_1"),
     (lambda c: queries.effects(c, 1), "effect_task"),
@@ -121,6 +123,20 @@ def test_a_query_finds_its_rows_by_an_index(query: Query, index: str) -> None:
     plan = [str(row) for row in connection.execute(f"EXPLAIN QUERY PLAN {read}")]
 
     assert any(index in line for line in plan), plan
+    connection.close()
+
+
+def test_what_a_server_has_handled_is_forgotten_by_an_index() -> None:
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    migrate(connection)
+    asked: list[str] = []
+    connection.set_trace_callback(asked.append)
+    forget(connection, 1, 5, 10)
+    connection.set_trace_callback(None)
+
+    for statement in asked:
+        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}")]
+        assert not [line for line in plan if line.startswith("SCAN")], plan
     connection.close()
 
 

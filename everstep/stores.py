@@ -1,4 +1,4 @@
-"""Which store a path means."""
+"""The store that a path stands for."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def store_of(
     store_patience: float,
     allow_network_fs: bool,
 ) -> Store:
-    """A store in memory for ":memory:", else one in the SQLite file at `path`; not yet open."""
+    """A store on a file, or in memory for ":memory:". It is not open."""
     if path == ":memory:":
         return MemoryStore(clock=clock, store_patience=store_patience)
     return SqliteStore(

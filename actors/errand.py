@@ -1,0 +1,166 @@
+"""Calls by message: how they are kept, and what is answered to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+from pydantic_core import from_json, to_json
+
+from ..storage.mail import Mail
+from .actor import Actor, steps_of
+from .definition import HandlerOptions, StepDefinition
+from .failures import Failure, read_failure
+from .schema import join, split
+from .values import DEFAULT_LIMITS, Limits, ValueCodec
+
+if TYPE_CHECKING:
+    from .ledger import Ledger
+
+__all__ = ["Errand", "Reply", "Unfit", "asked_for", "handler_of", "packed_call", "read_call",
+           "read_reply", "refusal"]  # fmt: skip
+
+_NO_NAME = to_json("")
+
+
+class Unfit(ValueError):
+    """A message that a server cannot handle, and why."""
+
+
+def handler_of(actor: type[Actor], name: str) -> StepDefinition | None:
+    """The handler of this name."""
+    found = steps_of(actor).get(name)
+    if found is None or not isinstance(found.options, HandlerOptions):
+        return None
+    return found
+
+
+# --- the call -----------------------------------------------------------------------------------
+
+
+def packed_call(
+    actor: type[Actor],
+    definition: StepDefinition,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    limits: Limits = DEFAULT_LIMITS,
+) -> bytes:
+    """A call of a handler as it is kept: what is its default is left out.
+
+    Raises TypeError for arguments that do not fit the signature, NotSerializable and
+    PayloadTooLarge for such as cannot be stored.
+    """
+    codecs = _codecs(actor, definition)
+    given = definition.parameters.bind(definition.name, args, kwargs)
+    stored = {
+        name: codecs[name].settle(value, _argument(definition.name, name), limits)[0]
+        for name, value in given.items()
+    }
+    return join({"kind": _NO_NAME, "call": to_json(definition.name), "given": join(stored)})
+
+
+def asked_for(body: bytes) -> str:
+    """The name of the handler that a message is for; empty where it is for none."""
+    parts = split(body)
+    return str(from_json(parts["call"])) if "call" in parts else ""
+
+
+def read_call(actor: type[Actor], body: bytes) -> tuple[StepDefinition, dict[str, Any]]:
+    """The handler of a message, and its arguments by name. Raises Unfit."""
+    name = asked_for(body)
+    definition = handler_of(actor, name)
+    if definition is None:
+        raise Unfit(f"there is no handler {name}" if name else "it is no call of a handler")
+    codecs = _codecs(actor, definition)
+    given: dict[str, Any] = {}
+    for parameter, data in split(split(body)["given"]).items():
+        if parameter not in codecs:
+            raise Unfit(f"{name} has no parameter {parameter}")
+        given[parameter] = _decoded(codecs[parameter], data, _argument(name, parameter))
+    try:
+        definition.parameters.bind(name, (), given)
+    except TypeError as error:
+        raise Unfit(str(error)) from error
+    return definition, given
+
+
+def _codecs(actor: type[Actor], definition: StepDefinition) -> dict[str, ValueCodec]:
+    """The codecs of a handler's parameters, made once for each class."""
+    known: dict[str, dict[str, ValueCodec]] | None = vars(actor).get("__everstep_inputs__")
+    if known is None:
+        known = {}
+        type.__setattr__(actor, "__everstep_inputs__", known)
+    if definition.name not in known:
+        known[definition.name] = definition.inputs(actor)
+    return known[definition.name]
+
+
+def _decoded(codec: ValueCodec, data: bytes, where: str) -> Any:
+    try:
+        return codec.decode(data)
+    except ValidationError as error:
+        raise Unfit(f"{where} is not valid: {_first_of(error)}") from error
+
+
+def _first_of(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_context=False)[0]
+    place = ".".join(str(part) for part in first["loc"])
+    return f"{place}: {first['msg']}" if place else first["msg"]
+
+
+def _argument(handler: str, name: str) -> str:
+    return f"the argument {name} of {handler}"
+
+
+# --- the reply ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a server answered to a message: one of the three."""
+
+    output: bytes | None = None
+    refused: str | None = None
+    """Why the message could not be handled at all."""
+    failure: Failure | None = None
+    """With what the last of its `attempts` failed."""
+    attempts: int = 0
+
+
+def read_reply(data: bytes) -> Reply:
+    """The reply as it was packed."""
+    parts = split(data)
+    if "output" in parts:
+        return Reply(output=parts["output"])
+    if "refused" in parts:
+        return Reply(refused=str(from_json(parts["refused"])))
+    attempts = int(from_json(parts["attempts"]))
+    return Reply(failure=read_failure(parts["failure"]), attempts=attempts)
+
+
+def refusal(why: str) -> bytes:
+    """The reply to a message that cannot be handled."""
+    return join({"refused": to_json(why)})
+
+
+class Errand:
+    """The message that a step handles: taken and answered in the commit of its outcome."""
+
+    __slots__ = ("mail", "refuses")
+
+    def __init__(self, mail: Mail, definition: StepDefinition) -> None:
+        self.mail = mail
+        options = definition.options
+        self.refuses = isinstance(options, HandlerOptions) and options.refuses
+
+    def completed(self, ledger: Ledger, output: bytes) -> None:
+        """The step has this output."""
+        ledger.take(self.mail._replace(reply=join({"output": output})))
+
+    def failed(self, ledger: Ledger, attempts: int, failure: Failure) -> bool:
+        """The step has used up its attempts; whether the message is answered with that."""
+        if self.refuses:
+            facts = {"attempts": to_json(attempts), "failure": failure.encoded()}
+            ledger.take(self.mail._replace(reply=join(facts)))
+        return self.refuses

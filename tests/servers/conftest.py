@@ -1,0 +1,3 @@
+from tests.runtime.conftest import place
+
+__all__ = ["place"]

@@ -1,0 +1,99 @@
+"""What type checkers know of servers. This file itself is checked by both, strictly."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import assert_type
+
+import pytest
+
+from everstep import Actor, Runtime, Server, Task, handler
+from tests.actors.test_step_typing import environment
+
+
+class Chat(Actor, name="typing.Chat"):
+    said: list[str] = []
+
+    @handler
+    async def say(self, text: str, *, times: int = 1) -> list[str]:
+        return [text] * times
+
+    @handler(readonly=True, timeout=3)
+    def count(self) -> int:
+        return len(self.said)
+
+
+async def use(runtime: Runtime) -> None:
+    """Never called: what the checkers make of it is the test."""
+    chat = runtime.get(Chat, "42", Chat())
+    assert_type(chat, Server[Chat])
+    assert_type(chat.task, Task[None])
+    assert_type(await chat.ask(Chat.say, "hi"), list[str])
+    assert_type(await chat.ask(Chat.say, "hi", times=2), list[str])
+    assert_type(await chat.ask(Chat.say, "hi", request_id="r", timeout=2), list[str])
+    assert_type(await chat.ask(Chat.count), int)
+    assert_type(await chat.ask(Chat.count, request_id="r"), int)
+    await chat.tell(Chat.say, "hi", times=2)
+
+
+BEFORE = """
+from everstep import Actor, Runtime, Server, handler
+
+class Other(Actor):
+    @handler
+    async def do(self) -> None: ...
+
+class Chat(Actor):
+    said: list[str] = []
+
+    @handler
+    async def say(self, text: str, *, times: int = 1) -> list[str]:
+        return [text] * times
+
+    @handler(readonly=True)
+    def count(self) -> int:
+        return len(self.said)
+
+"""
+
+WRONG = {
+    "an argument of another type": "await c.ask(Chat.say, 3)",
+    "an argument of another type, with options": "await c.ask(Chat.say, 3, request_id='r')",
+    "an argument too many": "await c.ask(Chat.count, 3)",
+    "an argument too few": "await c.ask(Chat.say)",
+    "an unknown keyword": "await c.ask(Chat.say, 'x', loud=True)",
+    "a handler of another actor": "await c.ask(Other.do)",
+    "an ask that is not awaited": "c.ask(Chat.count)",
+    "a reply of another type": "x: str = await c.ask(Chat.count)",
+    "a tell of another type": "await c.tell(Chat.say, 3)",
+    "a timeout that is none": "await c.ask(Chat.say, 'x', timeout='long')",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+def test_what_is_wrong_is_reported_by_mypy(tmp_path: Path) -> None:
+    (tmp_path / "mypy.ini").write_text("[mypy]\nstrict = True\nplugins = pydantic.mypy\n")
+    enabled = "# mypy: enable-error-code=unused-awaitable\n"
+    names = {f"wrong_{number}": wrong for number, wrong in enumerate(WRONG)}
+    for name, wrong in names.items():
+        body = textwrap.indent(WRONG[wrong], "    ")
+        text = f"{enabled}{BEFORE}async def f(c: Server[Chat]) -> None:\n{body}\n"
+        (tmp_path / f"{name}.py").write_text(text)
+    (tmp_path / "right.py").write_text(enabled + BEFORE)
+
+    found = subprocess.run(
+        [sys.executable, "-m", "mypy", "--config-file", "mypy.ini", "--cache-dir", "cache", "."],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    missed = [wrong for name, wrong in names.items() if f"{name}.py:" not in found.stdout]
+    assert not missed, found.stdout + found.stderr
+    assert "right.py:" not in found.stdout

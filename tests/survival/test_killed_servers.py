@@ -1,0 +1,37 @@
+"""A bank whose accounts are servers, killed wherever it can be, neither loses nor makes money."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from everstep.testing import Zygote, survive, survive_simulated
+from tests.survival.banking import BALANCES, bank
+from tests.survival.strategies import LONG
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(7200 if LONG else 300)]
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("idle_after", [60.0, 0.0], ids=["in memory", "out of memory"])
+def test_a_bank_that_is_killed_loses_and_makes_no_money_and_repeats_its_replies(
+    zygote: Zygote, tmp_path: Path, idle_after: float
+) -> None:
+    histories = survive(
+        zygote,
+        bank,
+        tmp_path,
+        idle_after,
+        boundaries=None if LONG else 10,
+        chains=300 if LONG else 3,
+    )
+
+    assert histories[0].result["balances"] == BALANCES
+
+
+@pytest.mark.parametrize("idle_after", [20.0, 0.0])
+def test_a_bank_that_dies_at_every_boundary_handles_every_request_once(idle_after: float) -> None:
+    histories = survive_simulated(bank, idle_after, chains=2000 if LONG else 40)
+
+    assert histories[0].result["balances"] == BALANCES
