@@ -8,7 +8,7 @@ import pytest
 
 from everstep import Actor, Runtime, TaskFailed, step
 from everstep.testing import ManualClock
-from examples.guide import approval
+from examples.guide import approval, servers
 from examples.guide.messages import Add, Order, Warehouse
 from examples.guide.waits import Trial
 from tests.guide.pages import says
@@ -69,3 +69,16 @@ async def test_an_article_is_published_by_an_answer_after_a_restart(
     asked, published = capsys.readouterr().out.splitlines()
     assert asked == "article-1 Publish 'All about tea'? Decision"
     assert published == "published (well done)"
+
+
+async def test_a_chat_answers_a_repeat_with_what_it_has_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await servers.main(tmp_path / "chats.db")
+
+    assert capsys.readouterr().out.splitlines() == [
+        "1: hello",
+        "1: hello",
+        "ValueError: nothing was said",
+        "['hello', 'is anybody there?']",
+    ]
