@@ -6,8 +6,9 @@ import os
 from collections.abc import Iterable
 from typing import Any, cast
 
-from .actors.actor import Actor
+from .actors.actor import Actor, actor_name
 from .actors.errors import BadCall, checked_text
+from .ids import check_name
 from .storage.records import Status
 from .storage.sqlite import Durability
 from .supervisor.errors import DuplicatePool
@@ -15,9 +16,11 @@ from .supervisor.pool_spec import Pool
 from .supervisor.services.spec import DynamicSupervisor, Supervisor, SupervisorSpec, pools_of
 
 __all__ = [
+    "actor_names",
     "actors_of",
     "count_of",
     "durability_of",
+    "name_or_none",
     "path_of",
     "priority_of",
     "said_of",
@@ -124,3 +127,15 @@ def priority_of(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 1 << 31:
         raise BadCall("priority", value, "is not a whole number of 32 bits", "priority=10")
     return value
+
+
+def name_or_none(what: str, value: str | None) -> str | None:
+    """A name that can be stored, or None. Raises BadCall."""
+    return None if value is None else check_name(what, value)
+
+
+def actor_names(actor: str | type[Actor] | None) -> list[str]:
+    """The stored names of the actors that are meant; none for all."""
+    if actor is None:
+        return []
+    return [actor if isinstance(actor, str) else actor_name(actor)]

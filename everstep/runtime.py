@@ -11,16 +11,18 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar, overload
 
-from .actors.actor import Actor, actor_name
+from .actors.actor import Actor
 from .actors.ctx import Ctx
 from .actors.environment import Environment
 from .actors.ledger import Ledger
 from .actors.threads import Threads
 from .actors.values import Limits
 from .checking import (
+    actor_names,
     actors_of,
     count_of,
     durability_of,
+    name_or_none,
     path_of,
     priority_of,
     seconds_of,
@@ -310,7 +312,7 @@ class Runtime:
             task_id=task_id,
             pool=session.pool_name(pool),
             priority=priority_of(priority),
-            lane=_name("lane", lane),
+            lane=name_or_none("lane", lane),
             seed=new_seed(task_id, self._chance),
         )
         session.catalogue.tell(type(checked))
@@ -370,9 +372,9 @@ class Runtime:
         key = 0 if after is None else (await session.row(after)).key
         rows = await session.store.tasks(
             statuses=statuses_of(status),
-            actors=_names(actor),
-            pool=_name("pool", pool),
-            lane=_name("lane", lane),
+            actors=actor_names(actor),
+            pool=name_or_none("pool", pool),
+            lane=name_or_none("lane", lane),
             after=key,
             limit=limit,
         )
@@ -390,13 +392,3 @@ class Runtime:
         if self._session is None:
             raise RuntimeClosed(self.path, self._outside)
         return self._session
-
-
-def _name(what: str, value: str | None) -> str | None:
-    return None if value is None else check_name(what, value)
-
-
-def _names(actor: str | type[Actor] | None) -> Collection[str]:
-    if actor is None:
-        return ()
-    return (actor if isinstance(actor, str) else actor_name(actor),)

@@ -297,12 +297,12 @@ class Counting(SqliteStore):
 
     loading = most = loads = 0
 
-    async def load(self, key: int, *, flow: bool) -> Loaded:
+    async def load(self, key: int, *, flow: bool, recent: bool = False) -> Loaded:
         self.loading += 1
         self.loads += 1
         self.most = max(self.most, self.loading)
         try:
-            return await super().load(key, flow=flow)
+            return await super().load(key, flow=flow, recent=recent)
         finally:
             self.loading -= 1
 
