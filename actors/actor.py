@@ -232,7 +232,7 @@ def check_plan(cls: type[Actor]) -> None:
     if not cls.__actor_steps__:
         raise BadActor(
             f"the actor {name}",
-            "it has neither steps, nor handlers, nor run",
+            "it has neither steps nor run, and no handlers",
             "@step over a method",
         )
     for definition in cls.__actor_steps__.values():

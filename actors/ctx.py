@@ -18,15 +18,19 @@ from .identity import stable_id
 from .messages import Matcher
 from .never_sent import never_sent
 from .once import perform_once
+from .peer import Peer
 from .receiving import SEND, receive, ride
 from .timers import chosen_delay, chosen_instant, sleep
 from .values import ValueCodec
+from .verbs import verb_of
 
 if TYPE_CHECKING:
+    from .actor import Actor
     from .scope import Call, Scope
 
 __all__ = ["Again", "Ctx"]
 
+A = TypeVar("A", bound="Actor")
 M = TypeVar("M")
 R = TypeVar("R")
 Ts = TypeVarTuple("Ts")
@@ -275,6 +279,10 @@ class Ctx:
             return ride(scope, task_id, message, id)
         return scope.perform(SEND, (task_id, message, id), {}, key)
 
+    def get(self, actor: type[A], server_id: str, /) -> Peer[A]:
+        """A server: `await self.ctx.get(Chat, "42").ask(Chat.say, "hi")`."""
+        return Peer(self._scope, actor, server_id)
+
     @property
     def suspended(self) -> bool:
         """Whether the task has left memory: what its code does now is not heard any more."""
@@ -290,7 +298,7 @@ class Ctx:
         scope = self._scope.present()
         if scope.identity:
             raise WaitInStep(verb, scope.identity)
-        call = scope.make_call(function_step(_VERBS[verb], verb), (), {}, key)
+        call = scope.make_call(verb_of(verb), (), {}, key)
         call.preview = shown
         return stand(call)
 
@@ -361,7 +369,7 @@ class Ctx:
         if scope.identity:
             return answer()
         life = scope.life
-        definition = function_step(_VERBS[verb], f"ctx.{verb}")
+        definition = verb_of(f"ctx.{verb}")
         call = scope.make_call(definition, (), {})
         row = life.take(call)
         if row is not None and row.output is not None:
@@ -378,20 +386,3 @@ def _named(what: str, value: object) -> str:
     if not isinstance(value, str) or not value or len(value) > 200:
         raise BadCall(what, value, "must be a text of 1 to 200 characters", f'{what}="mail"')
     return checked_text(what, value)
-
-
-def _emit() -> None: ...
-def _now() -> None: ...
-def _ask_human() -> None: ...
-def _receive() -> None: ...
-def _sleep() -> None: ...
-
-
-_VERBS: dict[str, Callable[[], None]] = {
-    "emit": _emit,
-    "now": _now,
-    ASK: _ask_human,
-    "ctx.receive": _receive,
-    "ctx.sleep": _sleep,
-    "ctx.sleep_until": _sleep,
-}

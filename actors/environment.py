@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from .standstill import Lookout
 from .values import Limits
 
 if TYPE_CHECKING:
+    from .actor import Actor
     from .ledger import Ledger
     from .mailbox import Mailbox
     from .threads import Threads
@@ -44,6 +45,8 @@ class Environment:
     """Told on the loop after each commit of a task, for those who follow its events."""
     on_woken: Callable[[], None] | None = None
     """Told on the loop after a commit that may have queued tasks that waited for messages."""
+    make_sure: Callable[[type[Actor], str], Awaitable[int]] = field(init=False)
+    """Creates a server of this class and id, unless it exists. Raises TaskExists."""
     mailboxes: dict[int, Mailbox] = field(default_factory=dict[int, "Mailbox"])
     """Those of the tasks that are in memory, by their key."""
     asking: dict[tuple[int, str], list[asyncio.Future[bytes]]] = field(

@@ -3,29 +3,48 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
-from ..storage.mail import Mail
-from .actor import Actor, steps_of
+from ..storage.mail import Mail, MessageRow
+from .actor import Actor, actor_name, steps_of
 from .definition import HandlerOptions, StepDefinition
-from .failures import Failure, read_failure
+from .errors import BadCall, StateUnreadable
+from .failures import Failure, HandlerFailed, MessageRefused, read_failure
 from .schema import join, split
+from .step import definition_in
 from .values import DEFAULT_LIMITS, Limits, ValueCodec
 
 if TYPE_CHECKING:
     from .ledger import Ledger
 
-__all__ = ["Errand", "Reply", "Unfit", "asked_for", "handler_of", "packed_call", "read_call",
-           "read_reply", "refusal"]  # fmt: skip
+__all__ = ["Asker", "Errand", "Reply", "Unfit", "answer", "asked_for", "called", "handler_of",
+           "packed_call", "read_call", "read_reply", "refusal", "result_of"]  # fmt: skip
 
 _NO_NAME = to_json("")
 
 
+class Asker(NamedTuple):
+    """The task that waits for the reply, which is sent to it as a message of this id."""
+
+    key: int
+    reply: str
+
+
 class Unfit(ValueError):
     """A message that a server cannot handle, and why."""
+
+
+def called(actor: type[Actor], method: object) -> StepDefinition:
+    """The handler that a method of the actor is. Raises BadCall."""
+    definition = definition_in(method)
+    own = None if definition is None else handler_of(actor, definition.name)
+    if own is None:
+        why, name = f"is no handler of {actor.__name__}", actor.__name__
+        raise BadCall("method", method, why, f"ask({name}.method, …), with @handler over it")
+    return own
 
 
 def handler_of(actor: type[Actor], name: str) -> StepDefinition | None:
@@ -45,6 +64,7 @@ def packed_call(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     limits: Limits = DEFAULT_LIMITS,
+    asker: Asker | None = None,
 ) -> bytes:
     """A call of a handler as it is kept: what is its default is left out.
 
@@ -57,7 +77,8 @@ def packed_call(
         name: codecs[name].settle(value, _argument(definition.name, name), limits)[0]
         for name, value in given.items()
     }
-    return join({"kind": _NO_NAME, "call": to_json(definition.name), "given": join(stored)})
+    parts = {"kind": _NO_NAME, "call": to_json(definition.name), "given": join(stored)}
+    return join(parts if asker is None else {**parts, "asker": to_json(asker)})
 
 
 def asked_for(body: bytes) -> str:
@@ -141,7 +162,32 @@ def read_reply(data: bytes) -> Reply:
 
 def refusal(why: str) -> bytes:
     """The reply to a message that cannot be handled."""
-    return join({"refused": to_json(why)})
+    return join({"kind": _NO_NAME, "refused": to_json(why)})
+
+
+def answer(ledger: Ledger, mail: Mail, reply: bytes) -> None:
+    """Take a message with the next commit, and answer to it."""
+    ledger.take(mail._replace(reply=reply))
+    parts = split(mail.body)
+    if "asker" in parts:
+        key, name = from_json(parts["asker"])
+        ledger.send(MessageRow(key, name, ledger.row.id, reply, ledger.clock.now()))
+
+
+def result_of(
+    actor: type[Actor], definition: StepDefinition, server: str, request: str, data: bytes
+) -> Any:
+    """What a reply means to who asked. Raises HandlerFailed, MessageRefused, StateUnreadable."""
+    reply = read_reply(data)
+    if reply.refused is not None:
+        raise MessageRefused(server, definition.name, request, reply.refused)
+    if reply.failure is not None:
+        raise HandlerFailed(server, definition.name, request, reply.attempts, reply.failure)
+    try:
+        return definition.of(actor).output.decode(reply.output or b"null")
+    except ValueError as error:
+        where = f"the reply of {definition.name}"
+        raise StateUnreadable(actor_name(actor), where, str(error)) from error
 
 
 class Errand:
@@ -156,11 +202,11 @@ class Errand:
 
     def completed(self, ledger: Ledger, output: bytes) -> None:
         """The step has this output."""
-        ledger.take(self.mail._replace(reply=join({"output": output})))
+        answer(ledger, self.mail, join({"kind": _NO_NAME, "output": output}))
 
     def failed(self, ledger: Ledger, attempts: int, failure: Failure) -> bool:
         """The step has used up its attempts; whether the message is answered with that."""
         if self.refuses:
             facts = {"attempts": to_json(attempts), "failure": failure.encoded()}
-            ledger.take(self.mail._replace(reply=join(facts)))
+            answer(ledger, self.mail, join({"kind": _NO_NAME, **facts}))
         return self.refuses

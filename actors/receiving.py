@@ -16,7 +16,7 @@ from .taking import take
 if TYPE_CHECKING:
     from .scope import Call, Scope
 
-__all__ = ["SEND", "receive", "ride"]
+__all__ = ["SEND", "receive", "ride", "ride_packed"]
 
 
 async def receive(call: Call, matcher: Matcher, timeout: object) -> Any:
@@ -55,9 +55,13 @@ async def ride(scope: Scope, task_id: str, message: object, given: str | None) -
 
     Raises TaskNotFound, TaskEnded, MailboxFull: as the receiver stands now.
     """
+    await ride_packed(scope, task_id, packed(message, scope.life.limits), given)
+
+
+async def ride_packed(scope: Scope, task_id: str, body: bytes, given: str | None) -> None:
+    """The same of a message that is packed."""
     life = scope.life
     environment = life.environment
-    body = packed(message, life.limits)
     name = given or scope.ctx.message_id()
     found = await environment.store.recipient(task_id)
     if found is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..storage.mail import Mail
 from .actor import steps_of
 from .definition import HandlerOptions
-from .errand import Errand, Unfit, asked_for, read_call, refusal
+from .errand import Errand, Unfit, answer, asked_for, read_call, refusal
 from .failures import StepFailed
 from .waits import Wait
 
@@ -90,7 +90,7 @@ async def _handle(life: Incarnation, mail: Mail) -> None:
 async def _refuse(life: Incarnation, mail: Mail, why: str) -> None:
     """Answer to a message that cannot be handled, and go on."""
     await life.gate()
-    life.ledger.take(mail._replace(reply=refusal(why)))
+    answer(life.ledger, mail, refusal(why))
     data = {"message": mail.id, "from": mail.sender, "why": why}
     life.ledger.event("message_refused", data=data)
     await life.ledger.durable()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Choose", "chosen_delay", "chosen_instant", "is_wait", "sleep"]
 
-_WAITS = frozenset({"ctx.sleep", "ctx.sleep_until", "ctx.receive", "ctx.ask_human"})
+_WAITS = frozenset({"ctx.sleep", "ctx.sleep_until", "ctx.receive", "ctx.ask_human", "ctx.ask"})
 
 Choose = Callable[[Clock], Due]
 """Makes of the present moment the instant at which a wait is over."""

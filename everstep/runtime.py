@@ -34,7 +34,7 @@ from .following import Commits
 from .ids import check_name, new_id, new_seed
 from .inbox import Question, open_questions
 from .reading import TaskInfo, info_of
-from .server import Server, server_of
+from .server import Server, make_sure, server_of
 from .session import Session
 from .starting import Order, check_actor, create
 from .stopping import see_through
@@ -190,6 +190,7 @@ class Runtime:
             commits.told(ledger)
 
         environment.on_commit, environment.on_woken = committed, pools.woken
+        environment.make_sure = lambda actor, name: make_sure(self._open(), actor, name)
         world = World(self._clock, environment.chance, Hub(None), pools)
         supervision = Supervision(self._tree, world, self._blocked_after)
         session = Session(

@@ -13,10 +13,8 @@ from pydantic import ValidationError
 from . import posting
 from .actors.actor import Actor, actor_name, is_server
 from .actors.definition import StepDefinition
-from .actors.errand import asked_for, handler_of, packed_call, read_reply
-from .actors.errors import BadActor, BadCall, StateUnreadable, WaitTimeout
-from .actors.failures import HandlerFailed, MessageRefused
-from .actors.step import definition_in
+from .actors.errand import asked_for, called, packed_call, result_of
+from .actors.errors import BadActor, BadCall, WaitTimeout
 from .actors.timers import chosen_delay
 from .actors.traffic import resolve
 from .ids import check_name, new_id, new_seed
@@ -26,7 +24,7 @@ from .storage.errors import TaskEnded, TaskExists
 from .storage.records import ENDED, TaskRow
 from .task import Task
 
-__all__ = ["Server", "server_of"]
+__all__ = ["Server", "make_sure", "server_of"]
 
 A = TypeVar("A", bound=Actor)
 P = ParamSpec("P")
@@ -108,7 +106,7 @@ class Server(Generic[A]):
         limit = None if timeout is None else chosen_delay(timeout, "timeout")[0]
         session = self._session()
         name = self._name(session, request_id)
-        key = await self._made_sure(session)
+        key = await self.made_sure(session)
         with _reply(session, key, name) as reply:
             await self._post(session, key, name, call.body)
             over: asyncio.Future[None] = session.loop.create_future()
@@ -121,7 +119,7 @@ class Server(Generic[A]):
             finally:
                 if timer is not None:
                     timer.cancel()
-        return self._read(call.definition, name, data)
+        return result_of(self._actor, call.definition, self.id, name, data)
 
     async def tell(
         self,
@@ -137,17 +135,20 @@ class Server(Generic[A]):
         call = self._call(method, args, kwargs)
         session = self._session()
         name = self._name(session, None)
-        await self._post(session, await self._made_sure(session), name, call.body)
+        await self._post(session, await self.made_sure(session), name, call.body)
+
+    async def made_sure(self, session: Session) -> int:
+        """The key of the server, which is created where there is none."""
+        session.check()
+        if self._key is None:
+            row = await session.store.task(self.id)
+            self._key = await self._create(session) if row is None else self._same(row)
+        return self._key
 
     # --- underneath -----------------------------------------------------------------------------
 
     def _call(self, method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call:
-        definition = definition_in(method)
-        own = None if definition is None else handler_of(self._actor, definition.name)
-        if own is None:
-            actor = self._actor.__name__
-            why = f"is no handler of {actor}"
-            raise BadCall("method", method, why, f"ask({actor}.method, …), with @handler over it")
+        own = called(self._actor, method)
         limits = self._session().environment.limits
         return _Call(own, packed_call(self._actor, own, args, kwargs, limits))
 
@@ -155,14 +156,6 @@ class Server(Generic[A]):
         if request_id is None:
             return new_id(session.clock.now())
         return check_name("request_id", request_id)
-
-    async def _made_sure(self, session: Session) -> int:
-        """The key of the server, which is created where there is none."""
-        session.check()
-        if self._key is None:
-            row = await session.store.task(self.id)
-            self._key = await self._create(session) if row is None else self._same(row)
-        return self._key
 
     async def _create(self, session: Session) -> int:
         actor = check_actor(self._initial or _from_defaults(self._actor))
@@ -219,19 +212,6 @@ class Server(Generic[A]):
             why = f"was used for {recorded} of the server {self.id!r}, and now asks for {asked}"
             raise BadCall("request_id", name, why, "an id of its own for each request")
 
-    def _read(self, definition: StepDefinition, name: str, data: bytes) -> Any:
-        reply = read_reply(data)
-        if reply.refused is not None:
-            raise MessageRefused(self.id, definition.name, name, reply.refused)
-        if reply.failure is not None:
-            attempts, failure = reply.attempts, reply.failure
-            raise HandlerFailed(self.id, definition.name, name, attempts, failure)
-        try:
-            return definition.of(self._actor).output.decode(reply.output or b"null")
-        except ValueError as error:
-            where = f"the reply of {definition.name}"
-            raise StateUnreadable(actor_name(self._actor), where, str(error)) from error
-
 
 class _Call:
     """A call that can be sent."""
@@ -271,6 +251,15 @@ def server_of(
         raise BadCall("initial", initial, why, f"get({actor.__name__}, id, {actor.__name__}(…))")
     session().catalogue.tell(actor)
     return Server(session, actor, check_name("id", server_id), initial, pool)
+
+
+async def make_sure(session: Session, actor: type[Actor], server_id: str) -> int:
+    """The key of the server of this id, which is created where there is none.
+
+    Raises TaskExists where the id is that of another actor.
+    """
+    server = server_of(lambda: session, actor, server_id, None, None)
+    return await server.made_sure(session)
 
 
 def _check_class(actor: Any) -> None:

@@ -24,6 +24,12 @@ class Chat(Actor):
         return list(self.said)
 
 
+class Guest(Actor):
+    async def run(self) -> str:
+        chat = self.ctx.get(Chat, "42")
+        return await chat.ask(Chat.say, "good evening", timeout=60)
+
+
 async def main(path: Path) -> None:
     async with Runtime(path) as runtime:
         chat = runtime.get(Chat, "42")
@@ -35,6 +41,8 @@ async def main(path: Path) -> None:
         except HandlerFailed as failed:
             print(failed.failure)
         print(await chat.ask(Chat.all))
+        guest = await runtime.start(Guest())
+        print(await guest.result())
 
 
 if __name__ == "__main__":

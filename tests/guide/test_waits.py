@@ -81,4 +81,5 @@ async def test_a_chat_answers_a_repeat_with_what_it_has_said(
         "1: hello",
         "ValueError: nothing was said",
         "['hello', 'is anybody there?']",
+        "3: good evening",
     ]

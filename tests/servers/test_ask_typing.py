@@ -39,12 +39,24 @@ async def use(runtime: Runtime) -> None:
     await chat.tell(Chat.say, "hi", times=2)
 
 
+class Asking(Actor, name="typing.Asking"):
+    async def run(self) -> int:
+        chat = self.ctx.get(Chat, "42")
+        assert_type(await chat.ask(Chat.say, "hi", times=2), list[str])
+        assert_type(await chat.ask(Chat.say, "hi", timeout=2, key="k"), list[str])
+        await chat.tell(Chat.say, "hi")
+        return await chat.ask(Chat.count)
+
+
 BEFORE = """
 from everstep import Actor, Runtime, Server, handler
 
 class Other(Actor):
     @handler
     async def do(self) -> None: ...
+
+class Flow(Actor):
+    async def run(self) -> None: ...
 
 class Chat(Actor):
     said: list[str] = []
@@ -69,6 +81,7 @@ WRONG = {
     "an ask that is not awaited": "c.ask(Chat.count)",
     "a reply of another type": "x: str = await c.ask(Chat.count)",
     "a tell of another type": "await c.tell(Chat.say, 3)",
+    "an ask of a flow of another type": "await Flow().ctx.get(Chat, 'c').ask(Chat.say, 3)",
     "a timeout that is none": "await c.ask(Chat.say, 'x', timeout='long')",
 }
 

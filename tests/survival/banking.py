@@ -17,7 +17,7 @@ from everstep.supervisor.restart import Restart
 from everstep.testing import Life, boundary, note
 from tests.survival.host import living
 
-__all__ = ["BALANCES", "bank"]
+__all__ = ["BALANCES", "bank", "standing_orders"]
 
 _PATIENTLY = Retry(max_attempts=100, backoff=none(), give_up_on=(ArithmeticError,))
 _NAMES = ("ann", "bob", "cid")
@@ -90,3 +90,41 @@ async def _pay_all_at_once(runtime: Runtime) -> None:
         ),
         *(_transfer(accounts[1], accounts[0], amount, f"back {amount}") for amount in (6, 24)),
     )
+
+
+class StandingOrder(Actor, name="survival.StandingOrder"):
+    """A flow that moves money between accounts, and hears what became of it."""
+
+    payer: str
+    payee: str
+    amounts: list[int]
+
+    async def run(self) -> list[Any]:
+        heard: list[Any] = []
+        for amount in self.amounts:
+            try:
+                await self.ctx.get(Account, self.payer).ask(Account.move, -amount)
+            except HandlerFailed as failed:
+                heard.append(failed.failure.message)
+                continue
+            boundary("the money is under way")
+            payee = self.ctx.get(Account, self.payee)
+            heard.append(await payee.ask(Account.move, amount, timeout=100_000))
+        await self.ctx.get(Account, "charity").tell(Account.move, len(heard))
+        return heard
+
+
+async def standing_orders(life: Life, idle_after: float) -> dict[str, Any]:
+    """Live it until all orders are done."""
+    restart = Restart(3, max_deaths=1000)
+    async with living(life, restart=restart, idle_after=idle_after) as runtime:
+        orders = {
+            "first": StandingOrder(payer="ann", payee="bob", amounts=[30, 500, 20]),
+            "second": StandingOrder(payer="cid", payee="dan", amounts=[100, 1]),
+        }
+        tasks = [await runtime.start(order, id=name) for name, order in orders.items()]
+        heard = {task.id: await task.result() for task in tasks}
+        await runtime.get(Account, "charity").ask(Account.move, 0, request_id="last")
+        names = ("ann", "bob", "cid", "dan", "charity")
+        found = {name: (await runtime.get(Account, name).ask(Account.look))[0] for name in names}
+        return {**heard, "balances": found}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from everstep.testing import Zygote, survive, survive_simulated
-from tests.survival.banking import BALANCES, bank
+from tests.survival.banking import BALANCES, bank, standing_orders
 from tests.survival.strategies import LONG
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(7200 if LONG else 300)]
@@ -35,3 +35,36 @@ def test_a_bank_that_dies_at_every_boundary_handles_every_request_once(idle_afte
     histories = survive_simulated(bank, idle_after, chains=2000 if LONG else 40)
 
     assert histories[0].result["balances"] == BALANCES
+
+
+HEARD = {
+    "first": [130, "not enough money", 150],
+    "second": [200, "not enough money"],
+    "balances": {"ann": 50, "bob": 150, "cid": 0, "dan": 200, "charity": 105},
+}
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("idle_after", [60.0, 0.0], ids=["in memory", "out of memory"])
+def test_flows_that_are_killed_while_they_ask_servers_hear_every_reply_once(
+    zygote: Zygote, tmp_path: Path, idle_after: float
+) -> None:
+    histories = survive(
+        zygote,
+        standing_orders,
+        tmp_path,
+        idle_after,
+        boundaries=None if LONG else 10,
+        chains=300 if LONG else 3,
+    )
+
+    assert histories[0].result == HEARD
+
+
+@pytest.mark.parametrize("idle_after", [20.0, 0.0])
+def test_flows_that_die_at_every_boundary_while_they_ask_hear_every_reply_once(
+    idle_after: float,
+) -> None:
+    histories = survive_simulated(standing_orders, idle_after, chains=2000 if LONG else 40)
+
+    assert histories[0].result == HEARD

@@ -1,0 +1,182 @@
+"""Actors ask servers, and tell them: durably, once, with the commits of their steps."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from everstep import (
+    Actor,
+    HandlerFailed,
+    Status,
+    StepFailed,
+    TaskFailed,
+    WaitTimeout,
+    handler,
+    step,
+)
+from tests.runtime.kit import Gate, Place, Plain, kinds, next_event, until
+from tests.servers.accounts import Account
+
+
+@pytest.fixture(autouse=True)
+def _nothing_handled() -> None:
+    Account.handled = []
+    Account.gate = Gate()
+
+
+class Transfer(Actor, name="servers.Transfer"):
+    """Moves money from one to another, or tells why not."""
+
+    amount: int
+
+    async def run(self) -> str:
+        await self.ctx.get(Account, "ann").ask(Account.pay_in, self.amount, note="ann")
+        left = await self.ctx.get(Account, "bob").ask(Account.pay_out, self.amount)
+        return f"{left} left"
+
+
+class Patient(Actor, name="servers.Patient"):
+    """Asks for what takes its time."""
+
+    timeout: float | None = None
+
+    async def run(self) -> str:
+        account = self.ctx.get(Account, "ann")
+        try:
+            return await account.ask(Account.slowly, "one", timeout=self.timeout)
+        except WaitTimeout:
+            return "too slow"
+
+
+async def test_a_flow_asks_servers_that_its_messages_create(place: Place) -> None:
+    async with place.runtime() as runtime:
+        assert await (await runtime.start(Transfer(amount=5))).result() == "-5 left"
+        assert await runtime.get(Account, "ann").ask(Account.look) == 5
+
+
+async def test_a_flow_that_asks_leaves_memory_and_hears_the_reply_once(place: Place) -> None:
+    async with place.runtime() as runtime:
+        task = await runtime.start(Patient())
+        await Account.gate.until("one")
+        await until(task, lambda info: info.status is Status.WAITING)
+        place.clock.advance(10)
+        await next_event(task, "task_suspended")
+        Account.gate.open("one")
+
+        assert await task.result() == "one"
+        assert (await kinds(task)).count("task_claimed") == 2
+    assert Account.gate.order == ["one"]
+
+
+async def test_an_ask_of_a_flow_outlasts_a_restart(place: Place) -> None:
+    async with place.runtime() as runtime:
+        await runtime.start(Patient(), id="p")
+        await Account.gate.until("one")
+    Account.gate.open("one")
+    async with place.runtime() as runtime:
+        assert await runtime.task("p").result() == "one"
+
+
+async def test_an_ask_of_a_flow_that_is_not_answered_in_time_is_over(place: Place) -> None:
+    async with place.runtime() as runtime:
+        task = await runtime.start(Patient(timeout=5))
+        await Account.gate.until("one")
+        await until(task, lambda info: info.status is Status.WAITING)
+        place.clock.advance(5)
+
+        assert await task.result() == "too slow"
+        Account.gate.open("one")
+
+
+async def test_a_flow_hears_of_the_failure_of_a_handler(place: Place) -> None:
+    class Hearing(Actor, name="servers.HearingFailures"):
+        async def run(self) -> list[str]:
+            heard: list[str] = []
+            account = self.ctx.get(Account, "ann")
+            try:
+                await account.ask(Account.break_down, 3)
+            except HandlerFailed as failed:
+                heard.append(failed.failure.message)
+            heard.append(str(await account.ask(Account.look)))
+            return heard
+
+    async with place.runtime() as runtime:
+        assert await (await runtime.start(Hearing())).result() == ["no money left", "0"]
+
+
+async def test_many_asks_at_once_need_keys_and_get_their_own_replies(place: Place) -> None:
+    class Many(Actor, name="servers.Many"):
+        async def run(self) -> list[str]:
+            account = self.ctx.get(Account, "ann")
+            asks = (account.ask(Account.slowly, name, key=name) for name in "abc")
+            return list(await asyncio.gather(*asks))
+
+    Account.gate.open("a", "b", "c")
+    async with place.runtime() as runtime:
+        assert await (await runtime.start(Many())).result() == ["a", "b", "c"]
+
+
+async def test_a_server_tells_another_with_its_commit(place: Place) -> None:
+    class Teller(Actor, name="servers.Teller"):
+        @handler
+        async def pass_on(self, amount: int) -> int:
+            await self.ctx.get(Account, "ann").tell(Account.pay_in, amount)
+            if self.ctx.attempt == 1:
+                raise OSError("once")
+            return amount
+
+    async with place.runtime() as runtime:
+        asking = asyncio.create_task(runtime.get(Teller, "t").ask(Teller.pass_on, 4))
+        while not asking.done():
+            place.clock.advance(1)
+            await asyncio.sleep(0)
+
+        assert await asking == 4
+        assert await runtime.get(Account, "ann").ask(Account.pay_in, 0) == 4
+
+
+async def test_a_flow_tells_a_server(place: Place) -> None:
+    class Telling(Actor, name="servers.Telling"):
+        async def run(self) -> None:
+            for _ in range(2):
+                await self.ctx.get(Account, "ann").tell(Account.pay_in, 4)
+
+    async with place.runtime() as runtime:
+        await (await runtime.start(Telling())).result()
+        assert await runtime.get(Account, "ann").ask(Account.pay_in, 0) == 8
+
+
+async def test_an_ask_in_a_step_is_refused(place: Place) -> None:
+    class Wrong(Actor, name="servers.Wrong"):
+        @step
+        async def ask(self) -> None:
+            await self.ctx.get(Account, "ann").ask(Account.look)
+
+    async with place.runtime() as runtime:
+        with pytest.raises(TaskFailed, match="WaitInStep"):
+            await (await runtime.start(Wrong())).result()
+
+
+async def test_a_message_to_another_actor_or_a_server_that_ended_is_a_failed_step(
+    place: Place,
+) -> None:
+    class Asking(Actor, name="servers.Asking"):
+        whom: str
+
+        async def run(self) -> str:
+            try:
+                return str(await self.ctx.get(Account, self.whom).ask(Account.look))
+            except StepFailed as failed:
+                return failed.failure.kind.rpartition(".")[2]
+
+    async with place.runtime() as runtime:
+        await runtime.start(Plain(), id="plain")
+        ended: Any = runtime.get(Account, "ended")
+        await ended.ask(Account.look)
+        await ended.task.cancel()
+
+        assert await (await runtime.start(Asking(whom="ended"))).result() == "TaskEnded"
+        assert await (await runtime.start(Asking(whom="plain"))).result() == "TaskExists"
