@@ -87,7 +87,9 @@ class Journal:
         Of the messages that were taken the newest `keeps` stay.
         """
         self._keeps = keeps
-        self.recollection.drop_finished()
+        since = self.recollection.drop_finished()
+        self._changes = len(since)
+        self._grown = sum(len(row.changes or b"") for row in since)
 
     def grows(self, row: StepRow, view: Actor) -> None:
         """Write a snapshot once the changes since the last one outweigh it."""

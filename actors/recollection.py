@@ -61,10 +61,15 @@ class Recollection:
         for identity in identities:
             self._found.pop(identity, None)
 
-    def drop_finished(self) -> None:
-        """Keep nothing of what is finished and never asked for again, as of a server."""
-        over = {i for i, row in self._found.items() if not row.above and _is_done(row)}
-        self._found = {i: row for i, row in self._found.items() if i.partition("/")[0] not in over}
+    def drop_finished(self) -> list[StepRow]:
+        """Keep nothing of what is finished and never asked for again, as of a server.
+
+        What that was, of the steps directly below `run`.
+        """
+        over = {i: row for i, row in self._found.items() if not row.above and _is_done(row)}
+        kept = {i: row for i, row in self._found.items() if i.partition("/")[0] not in over}
+        self._found = kept
+        return list(over.values())
 
     def get(self, identity: str) -> StepRow | None:
         return self._found.get(identity)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any, Generic, TypeVar, overload
 
 from . import inbox, operations, posting
-from .actors.actor import Actor, is_flow
+from .actors.actor import Actor, is_flow, is_server
 from .actors.effects import Done, NotDone
 from .actors.errors import BadCall, StateUnreadable
 from .actors.history import present
@@ -128,7 +128,8 @@ class Task(Generic[R_co]):
         if not issubclass(found, actor):
             why = f"is not the class of the task {self.id!r}"
             raise BadCall("actor", actor, why, f"state({found.__name__})")
-        loaded = await session.store.load(row.key, flow=is_flow(found))
+        flow, recent = is_flow(found), is_server(found)
+        loaded = await session.store.load(row.key, flow=flow, recent=recent)
         return present(loaded, found, session.environment.limits)
 
     def events(self, *, after: int = 0, follow: bool = False) -> AsyncIterator[Event]:

@@ -36,6 +36,17 @@ async def test_the_newest_replies_are_kept_and_older_ones_are_forgotten(place: P
         assert await account.ask(Account.look) == asked + 1
 
 
+async def test_a_server_that_often_leaves_memory_forgets_too(place: Place) -> None:
+    steps: list[int] = []
+    for life in range(6):
+        async with place.runtime() as runtime:
+            account = runtime.get(Account, "ann")
+            await paid_in(account, life * 100, (life + 1) * 100)
+            steps.append(len(await account.task.steps()))
+
+    assert max(steps) < 500
+
+
 async def test_what_was_appended_to_a_log_is_never_forgotten(place: Place) -> None:
     async with place.runtime() as runtime:
         chat = runtime.get(Chat, "c")
