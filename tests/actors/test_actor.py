@@ -230,7 +230,7 @@ def test_a_plan_whose_step_needs_arguments_is_refused() -> None:
     check_plan(Flow)
     with pytest.raises(BadActor, match=r"step load of Plan.*async def run"):
         check_plan(Plan)
-    with pytest.raises(BadActor, match="neither steps, nor handlers, nor run"):
+    with pytest.raises(BadActor, match="neither steps nor run, and no handlers"):
         check_plan(Empty)
 
 
