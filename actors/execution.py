@@ -55,6 +55,7 @@ async def perform(life: Incarnation, call: Call, *, ends_plan: bool = False) -> 
         life.waits.stir()
         if life.goes_on:
             life.journal.no_longer_due()
+            life.waits.backs_off_no_more()
         call.scope.has_landed(call)
 
 
@@ -122,6 +123,9 @@ async def _begin(life: Incarnation, call: Call, row: StepRow, retry: Retry) -> S
     if due is not None:
         await _back_off(life, call, due)
         await life.gate()
+    if not life.waits.is_seated:
+        await life.waits.seated()
+        await life.gate()
     if call.scope.ended:
         outer = call.scope.identity or "run"
         what = f"step {call.identity} was called, and {outer} ended before it was awaited"
@@ -152,6 +156,7 @@ async def _back_off(life: Incarnation, call: Call, due: Due) -> None:
         return
     life.journal.backs_off(call.identity, due)
     life.ledger.write()
+    life.waits.backs_off()
     await life.clock.sleep(left)
     life.journal.traffic.backed_off(call.identity)
 

@@ -34,7 +34,16 @@ _LOOK = 30.0
 
 
 class Seat(Protocol):
-    """The slot of a pool that a life holds, but not while it rests."""
+    """The slot of a pool that a life holds, but not while it rests or backs off for long."""
+
+    @property
+    def held(self) -> bool:
+        """Whether it has its slot."""
+        ...
+
+    async def again(self) -> None:
+        """Return when it has its slot again, or is over. Cancelled, it may still get it."""
+        ...
 
     def rests(self) -> None:
         """It needs its slot no longer."""
@@ -86,6 +95,33 @@ class Waits:
         self.moves = 0
         """How often something of the life began, ended or called us."""
         self.resting = False
+
+    # --- the slot in a long backoff ---------------------------------------------------------
+
+    @property
+    def is_seated(self) -> bool:
+        """Whether the life has its slot, where there are slots."""
+        return self._seat is None or self._seat.held
+
+    async def seated(self) -> None:
+        """Return when the life has its slot again."""
+        if self._seat is not None:
+            await self._seat.again()
+
+    def backs_off(self) -> None:
+        """A step backs off: where nothing else runs for `idle_after` seconds, no slot is needed."""
+        only = self._life.journal.traffic.only_waits()
+        if only is None or self._seat is None or self.resting or not self._seat.held:
+            return
+        if left_of(self._life.clock, only) > self._life.environment.idle_after:
+            self._seat.rests()
+
+    def backs_off_no_more(self) -> None:
+        """A step has ended, perhaps in its backoff: code of the task runs, with a slot or not."""
+        if self.is_seated or self.resting or self._life.journal.traffic.only_waits() is not None:
+            return
+        if self._seat is not None and self._life.goes_on:
+            self._seat.wakes(must=True)
 
     # --- one wait ---------------------------------------------------------------------------
 

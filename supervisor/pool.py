@@ -135,6 +135,7 @@ class LivePool:
         """
         self.spec = spec
         if not self._stopping:
+            self._lives.seats.hand_out()
             self._admission.changed()
 
     def info(self) -> PoolInfo:

@@ -1,0 +1,108 @@
+"""A step that backs off for long holds no slot of its pool, and gets one before it goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import ClassVar
+
+from everstep import Actor, Retry, Runtime, Status, step
+from tests.runtime.kit import Gate, Place, Plain, next_event
+from tests.runtime.pools import pool_of
+
+LONG, SHORT = 600.0, 5.0
+
+
+class Failing(Actor, name="long_backoffs.Failing"):
+    """Fails in its first attempt, and stops at the gate in the second."""
+
+    gate: ClassVar[Gate] = Gate()
+    backoff: ClassVar[float] = LONG
+    failed: ClassVar[set[str]] = set()
+
+    name: str
+
+    @step(retry=Retry(max_attempts=3, backoff=lambda _: Failing.backoff, jitter="none"))
+    async def work(self) -> str:
+        if self.name not in self.failed:
+            self.failed.add(self.name)
+            raise ValueError("not yet")
+        await self.gate.stop_at(self.name)
+        return self.name
+
+
+async def failing(runtime: Runtime, *names: str, backoff: float = LONG) -> None:
+    """Start tasks of these names, and wait until each has failed once."""
+    Failing.gate, Failing.backoff, Failing.failed = Gate(), backoff, set()
+    for name in names:
+        task = await runtime.start(Failing(name=name), id=name)
+        await next_event(task, "step_failed")
+
+
+async def test_a_long_backoff_leaves_its_slot_to_others(place: Place) -> None:
+    async with place.runtime(pool={"max_running": 1}) as runtime:
+        await failing(runtime, "a")
+        assert await (await runtime.start(Plain())).result() == "refunds: 2"
+        task = runtime.task("a", Failing)
+        assert (await task.status()).status is Status.RUNNING
+
+        place.clock.advance(LONG)
+        await Failing.gate.until("a")
+        assert pool_of(runtime).info().running == 1
+        Failing.gate.open("a")
+        assert await task.result() == "a"
+        assert [one.attempts for one in await task.steps()] == [2]
+
+
+async def test_a_short_backoff_keeps_its_slot(place: Place) -> None:
+    async with place.runtime(pool={"max_running": 1}) as runtime:
+        await failing(runtime, "a", backoff=SHORT)
+        waiting = await runtime.start(Plain())
+        assert pool_of(runtime).info().running == 1
+        assert (await waiting.status()).status is Status.QUEUED
+
+        place.clock.advance(SHORT)
+        await Failing.gate.until("a")
+        Failing.gate.open("a")
+        assert await waiting.result() == "refunds: 2"
+
+
+async def come(number: int) -> str:
+    """The name of the task that came to the gate at this place."""
+    while len(Failing.gate.order) <= number:
+        await asyncio.sleep(0)
+    return Failing.gate.order[number]
+
+
+async def test_backoffs_that_end_together_wait_for_slots_and_go_before_the_queue(
+    place: Place,
+) -> None:
+    async with place.runtime(pool={"max_running": 2}) as runtime:
+        await failing(runtime, *"abcde")
+        place.clock.advance(LONG)
+        await come(1)
+        queued = await runtime.start(Plain())
+        assert (len(Failing.gate.order), pool_of(runtime).info().running) == (2, 2)
+        for number in range(3):
+            Failing.gate.open(await come(number))
+            await come(number + 2)
+            assert pool_of(runtime).info().running == 2
+            assert (await queued.status()).status is Status.QUEUED
+
+        Failing.gate.open(*Failing.gate.order)
+        assert await queued.result() == "refunds: 2"
+
+
+async def test_a_task_cancelled_while_it_wants_its_slot_leaves_it_to_the_next(
+    place: Place,
+) -> None:
+    async with place.runtime(pool={"max_running": 1}) as runtime:
+        await failing(runtime, *"abc")
+        place.clock.advance(LONG)
+        first = await come(0)
+        cancelled, last = sorted({"a", "b", "c"} - {first})
+        assert await runtime.task(cancelled).cancel()
+        Failing.gate.open(first, last)
+
+        assert await runtime.task(last, Failing).result() == last
+        assert (await runtime.task(cancelled).status()).status is Status.CANCELLED
+        assert await (await runtime.start(Plain())).result() == "refunds: 2"
