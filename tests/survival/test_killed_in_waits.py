@@ -31,8 +31,8 @@ def test_a_task_killed_in_its_sleeps_goes_on_with_them(
         tmp_path,
         0.001,
         idle_after,
-        boundaries=None if LONG else 10,
-        chains=300 if LONG else 3,
+        boundaries=None if LONG else 4,
+        chains=300 if LONG else 1,
         check=every_sleep_ended_once,
     )
 
@@ -42,7 +42,7 @@ def test_a_task_killed_at_every_boundary_of_its_sleeps_goes_on_with_them(
     idle_after: float,
 ) -> None:
     survive_simulated(
-        timed, 1.0, idle_after, chains=2000 if LONG else 40, check=every_sleep_ended_once
+        timed, 1.0, idle_after, chains=2000 if LONG else 12, check=every_sleep_ended_once
     )
 
 
@@ -62,8 +62,8 @@ def test_tasks_that_are_killed_while_they_talk_say_and_hear_everything_once(
         talk,
         tmp_path,
         idle_after,
-        boundaries=None if LONG else 10,
-        chains=300 if LONG else 3,
+        boundaries=None if LONG else 4,
+        chains=300 if LONG else 1,
     )
 
     assert histories[0].result == SAID
@@ -73,13 +73,13 @@ def test_tasks_that_are_killed_while_they_talk_say_and_hear_everything_once(
 def test_tasks_that_die_at_every_boundary_while_they_talk_hear_everything_once(
     idle_after: float,
 ) -> None:
-    histories = survive_simulated(talk, idle_after, chains=2000 if LONG else 40)
+    histories = survive_simulated(talk, idle_after, chains=2000 if LONG else 12)
 
     assert histories[0].result == SAID
 
 
 @pytest.mark.parametrize("idle_after", [20.0, 0.0])
 def test_an_answer_is_heard_once_wherever_the_process_dies(idle_after: float) -> None:
-    histories = survive_simulated(approve, idle_after, chains=2000 if LONG else 40)
+    histories = survive_simulated(approve, idle_after, chains=2000 if LONG else 12)
 
     assert histories[0].result == {key: ["1 True", "2 False"] for key in ("one", "other")}

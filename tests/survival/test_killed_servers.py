@@ -23,8 +23,8 @@ def test_a_bank_that_is_killed_loses_and_makes_no_money_and_repeats_its_replies(
         bank,
         tmp_path,
         idle_after,
-        boundaries=None if LONG else 10,
-        chains=300 if LONG else 3,
+        boundaries=None if LONG else 4,
+        chains=300 if LONG else 1,
     )
 
     assert histories[0].result["balances"] == BALANCES
@@ -32,7 +32,7 @@ def test_a_bank_that_is_killed_loses_and_makes_no_money_and_repeats_its_replies(
 
 @pytest.mark.parametrize("idle_after", [20.0, 0.0])
 def test_a_bank_that_dies_at_every_boundary_handles_every_request_once(idle_after: float) -> None:
-    histories = survive_simulated(bank, idle_after, chains=2000 if LONG else 40)
+    histories = survive_simulated(bank, idle_after, chains=2000 if LONG else 12)
 
     assert histories[0].result["balances"] == BALANCES
 
@@ -54,8 +54,8 @@ def test_flows_that_are_killed_while_they_ask_servers_hear_every_reply_once(
         standing_orders,
         tmp_path,
         idle_after,
-        boundaries=None if LONG else 10,
-        chains=300 if LONG else 3,
+        boundaries=None if LONG else 4,
+        chains=300 if LONG else 1,
     )
 
     assert histories[0].result == HEARD
@@ -65,6 +65,6 @@ def test_flows_that_are_killed_while_they_ask_servers_hear_every_reply_once(
 def test_flows_that_die_at_every_boundary_while_they_ask_hear_every_reply_once(
     idle_after: float,
 ) -> None:
-    histories = survive_simulated(standing_orders, idle_after, chains=2000 if LONG else 40)
+    histories = survive_simulated(standing_orders, idle_after, chains=2000 if LONG else 12)
 
     assert histories[0].result == HEARD

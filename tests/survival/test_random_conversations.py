@@ -38,7 +38,7 @@ def conversations(draw: st.DrawFn) -> list[Line]:
 
 
 @settings(
-    max_examples=1000 if LONG else 40,
+    max_examples=1000 if LONG else 20,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -36,7 +36,7 @@ _NO_REQUESTS = ("sleep", "repeat")
 
 
 @settings(
-    max_examples=1000 if LONG else 40,
+    max_examples=1000 if LONG else 20,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
