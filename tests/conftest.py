@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
 package = sys.modules.setdefault("examples", ModuleType("examples"))
 package.__path__ = [str(EXAMPLES)]
