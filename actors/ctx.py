@@ -13,7 +13,7 @@ from . import rows
 from .asking import ASK, ask, question_of
 from .definition import function_step
 from .effects import Done, NotDone, NotDoneRule
-from .errors import BadCall, WaitInStep, checked_text
+from .errors import BadCall, checked_text
 from .identity import stable_id
 from .messages import Matcher
 from .never_sent import never_sent
@@ -22,11 +22,11 @@ from .peer import Peer
 from .receiving import SEND, receive, ride
 from .timers import chosen_delay, chosen_instant, sleep
 from .values import ValueCodec
-from .verbs import verb_of
+from .verbs import verb_of, waited
 
 if TYPE_CHECKING:
     from .actor import Actor
-    from .scope import Call, Scope
+    from .scope import Scope
 
 __all__ = ["Again", "Ctx"]
 
@@ -174,7 +174,7 @@ class Ctx:
             Suspended: the task leaves memory meanwhile; not to be caught.
         """
         choose, shown = chosen_delay(seconds)
-        return self._waited("ctx.sleep", shown, key, lambda call: sleep(call, choose))
+        return waited(self._scope, "ctx.sleep", shown, key, lambda call: sleep(call, choose))
 
     def sleep_until(self, instant: datetime, *, key: str = "") -> Coroutine[Any, Any, None]:
         """Wait until the clock shows that instant, wherever it is set meanwhile; see `sleep`.
@@ -182,7 +182,7 @@ class Ctx:
         `instant` names its time zone; a past one is over at once.
         """
         choose, shown = chosen_instant(instant)
-        return self._waited("ctx.sleep_until", shown, key, lambda call: sleep(call, choose))
+        return waited(self._scope, "ctx.sleep_until", shown, key, lambda call: sleep(call, choose))
 
     @overload
     def receive(
@@ -206,8 +206,12 @@ class Ctx:
             WaitInStep: it was called in a step.
         """
         matcher = Matcher(kind)
-        return self._waited(
-            "ctx.receive", matcher.shown, key, lambda call: receive(call, matcher, timeout)
+        return waited(
+            self._scope,
+            "ctx.receive",
+            matcher.shown,
+            key,
+            lambda call: receive(call, matcher, timeout),
         )
 
     @overload
@@ -247,8 +251,8 @@ class Ctx:
             WaitInStep: it was called in a step.
         """
         question = question_of(prompt, schema)
-        return self._waited(
-            ASK, prompt[:200], key, lambda call: ask(call, question, schema, timeout)
+        return waited(
+            self._scope, ASK, prompt[:200], key, lambda call: ask(call, question, schema, timeout)
         )
 
     def send(
@@ -287,20 +291,6 @@ class Ctx:
     def suspended(self) -> bool:
         """Whether the task has left memory: what its code does now is not heard any more."""
         return self._scope.life.suspended
-
-    def _waited(
-        self, verb: str, shown: str, key: str, stand: Callable[[Call], Coroutine[Any, Any, R]]
-    ) -> Coroutine[Any, Any, R]:
-        """Number the call of a wait now; the coroutine stands in it."""
-        life = self._scope.life
-        if life.suspended:
-            return life.waits.refused()
-        scope = self._scope.present()
-        if scope.identity:
-            raise WaitInStep(verb, scope.identity)
-        call = scope.make_call(verb_of(verb), (), {}, key)
-        call.preview = shown
-        return stand(call)
 
     def heartbeat(self) -> None:
         """A sign of life, for a step with `heartbeat=`. Costs nothing elsewhere."""

@@ -19,24 +19,22 @@ from ..storage.errors import TaskEnded, TaskExists, TaskNotFound
 from ..storage.mail import Mail
 from .actor import Actor
 from .current import CURRENT
-from .definition import StepDefinition, StepOptions, function_step
+from .definition import StepDefinition, StepOptions
 from .errand import Asker, called, packed_call, result_of
-from .errors import WaitInStep
 from .receiving import ride_packed
 from .retry import Retry
 from .taking import take
+from .verbs import ASK_SERVER, waited
 
 if TYPE_CHECKING:
     from .scope import Call, Scope
 
-__all__ = ["ASK_SERVER", "Peer"]
+__all__ = ["Peer"]
 
 A = TypeVar("A", bound=Actor)
 P = ParamSpec("P")
 R = TypeVar("R")
 Ts = TypeVarTuple("Ts")
-
-ASK_SERVER = "ctx.ask"
 
 
 class Peer(Generic[A]):
@@ -85,20 +83,17 @@ class Peer(Generic[A]):
             StepFailed: it could not be sent; `is_a` tells why: TaskEnded, MailboxFull, TaskExists.
         """
         timeout, key = kwargs.pop("timeout", None), kwargs.pop("key", "")
-        life = self._scope.life
-        if life.suspended:
-            return life.waits.refused()
-        scope = self._scope.present()
-        if scope.identity:
-            raise WaitInStep(ASK_SERVER, scope.identity)
         definition = called(self._actor, method)
-        wait = scope.make_call(function_step(_answer, ASK_SERVER), (), {}, key)
-        wait.preview = f"{definition.name} of {self.id}"
-        asker = Asker(life.ledger.row.key, f"\x02{wait.identity}")
-        body = packed_call(self._actor, definition, args, kwargs, life.limits, asker)
-        sending = scope.make_call(_TELL, (self._actor, self.id, body), {}, key)
-        sending.preview = wait.preview
-        return self._answered(sending, wait, definition, asker.reply, timeout)
+
+        def stand(wait: Call) -> Coroutine[Any, Any, Any]:
+            life = wait.scope.life
+            asker = Asker(life.ledger.row.key, f"\x02{wait.identity}")
+            body = packed_call(self._actor, definition, args, kwargs, life.limits, asker)
+            sending = wait.scope.make_call(_TELL, (self._actor, self.id, body), {}, key)
+            sending.preview = wait.preview
+            return self._answered(sending, wait, definition, asker.reply, timeout)
+
+        return waited(self._scope, ASK_SERVER, f"{definition.name} of {self.id}", key, stand)
 
     async def _answered(
         self, sending: Call, wait: Call, definition: StepDefinition, reply: str, timeout: object
@@ -146,9 +141,6 @@ async def _tell(actor: type[Actor], server_id: str, body: bytes) -> None:
     scope = CURRENT.get()
     assert scope is not None  # it is only ever called as a step
     await _ride(scope, actor, server_id, body)
-
-
-def _answer() -> None: ...
 
 
 _TELL = StepDefinition(

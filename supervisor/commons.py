@@ -54,14 +54,13 @@ class Commons:
 
     async def _report_unknown_pools(self) -> None:
         """Say once of each pool that the tree lacks that tasks wait for it."""
-        for pool, count in (await self._store.queues()).items():
-            if pool in self._names_of_tree() or pool in self._reported:
-                continue
+        queues = await self._store.queues()
+        for pool in sorted(queues.keys() - self._names_of_tree() - self._reported):
             self._reported.add(pool)
             _LOG.warning(
                 "%d tasks wait for the pool %r, which the tree of this runtime lacks; "
                 "add it: Runtime(…, tree=Supervisor(…, children=[…, Pool(%r)]))",
-                count, pool, pool,
+                queues[pool], pool, pool,
             )  # fmt: skip
 
     def throttle(self, pool: str) -> Throttle:

@@ -7,7 +7,7 @@ from .blame import read_blame
 from .errors import RestartLimitExceeded
 from .restart import Restart
 
-__all__ = ["escalates", "given_up"]
+__all__ = ["escalation"]
 
 _LIMITS = {
     "crashes": "{crashes} and max_restarts={max_restarts}",
@@ -17,15 +17,18 @@ _LIMITS = {
 """For each reason with which a task is given up, the limit in words."""
 
 
-def escalates(progress: Progress, restart: Restart) -> bool:
-    """Whether the task has just been given up, and its pool is to fail with it."""
-    paused = progress.status is Status.PAUSED and progress.reason in _LIMITS
-    return paused and restart.on_give_up == "escalate"
+def escalation(
+    pool: str, task_id: str, progress: Progress, restart: Restart
+) -> RestartLimitExceeded | None:
+    """What `pool` is to fail with, where the task has just been given up and escalates; else None.
 
-
-def given_up(pool: str, task_id: str, progress: Progress, restart: Restart) -> RestartLimitExceeded:
-    """What the pool at this path fails with. The task's facts are in its row."""
-    limit = _LIMITS[progress.reason or ""].format(
+    The task's facts are in its row.
+    """
+    limit = _LIMITS.get(progress.reason or "")
+    escalates = progress.status is Status.PAUSED and restart.on_give_up == "escalate"
+    if limit is None or not escalates:
+        return None
+    limit = limit.format(
         crashes=f"{progress.crashes} crash{'' if progress.crashes == 1 else 'es'}",
         deaths=f"{progress.deaths} death{'' if progress.deaths == 1 else 's'}",
         max_restarts=restart.max_restarts,

@@ -22,7 +22,7 @@ from ..storage.records import EffectState, Loaded, Progress, Status, StepReset
 from .applying import apply
 from .blame import blame_of
 from .decisions import Decision, after_crash, after_halt, after_release
-from .giving_up import escalates, given_up
+from .giving_up import escalation
 from .life import Life
 from .pool_spec import DEFAULT_RESTART, Pool
 from .restart import Restart
@@ -201,9 +201,9 @@ class Lives:
 
     def _escalate(self, ledger: Ledger) -> None:
         """Fail the pool with a task that was given up, where its policy says so."""
-        progress = ledger.progress
-        if escalates(progress, self._restart):
-            self._on_failure(given_up(self._path, ledger.row.id, progress, self._restart))
+        error = escalation(self._path, ledger.row.id, ledger.progress, self._restart)
+        if error is not None:
+            self._on_failure(error)
 
     async def _reclaim(self, life: Life, cause: Exception) -> None:
         """Record the end of a life that could not write it itself although the task is still ours.

@@ -13,7 +13,7 @@ from ..storage.records import Status, StepRow, TaskRow
 from .applying import apply
 from .blame import read_blame
 from .decisions import after_death, after_release
-from .giving_up import escalates, given_up
+from .giving_up import escalation
 from .restart import Restart
 from .suspects import Orphans, counted
 
@@ -87,9 +87,10 @@ class Recovery:
             self._escalate(ledger)
 
     def _escalate(self, ledger: Ledger) -> None:
-        row, restart = ledger.row, self._restart_of(ledger.row.pool)
-        if escalates(ledger.progress, restart):
-            self._on_escalation(row.pool, given_up(row.pool, row.id, ledger.progress, restart))
+        row = ledger.row
+        error = escalation(row.pool, row.id, ledger.progress, self._restart_of(row.pool))
+        if error is not None:
+            self._on_escalation(row.pool, error)
 
     def _give_back(self, row: TaskRow, steps: list[StepRow], together: Orphans) -> Ledger:
         ledger = Ledger(self._environment, row)
