@@ -1,9 +1,6 @@
 """What type checkers know of actors and steps. This file itself is checked by both, strictly."""
 
 import asyncio
-import os
-import subprocess
-import sys
 import textwrap
 from collections.abc import Callable, Coroutine
 from datetime import timedelta
@@ -12,12 +9,12 @@ from typing import Any, Generic, Self, TypeVar, assert_type
 
 import pytest
 
-import everstep
 from everstep.actors.actor import Actor
 from everstep.actors.log import Log
 from everstep.actors.retry import Retry
 from everstep.actors.step import step
 from everstep.actors.upcast import upcast
+from tests.typing_kit import check_that_mypy_finds
 
 T = TypeVar("T")
 
@@ -129,34 +126,9 @@ WRONG = {
 }
 
 
-def environment() -> dict[str, str]:
-    """Shows mypy this very everstep; an installed one it finds by itself."""
-    root = Path(everstep.__file__).parents[1]
-    path = {} if root.name == "site-packages" else {"MYPYPATH": str(root)}
-    return {**os.environ, **path}
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_what_is_wrong_is_reported_by_mypy(tmp_path: Path) -> None:
-    (tmp_path / "mypy.ini").write_text("[mypy]\nstrict = True\nplugins = pydantic.mypy\n")
-    enabled = "# mypy: enable-error-code=unused-awaitable\n"
-    names = {f"wrong_{number}": wrong for number, wrong in enumerate(WRONG)}
-    for name, wrong in names.items():
-        (tmp_path / f"{name}.py").write_text(
-            enabled + BEFORE + textwrap.dedent(WRONG[wrong]) + "\n"
-        )
-    (tmp_path / "right.py").write_text(enabled + BEFORE)
+    wrong = {what: textwrap.dedent(body) for what, body in WRONG.items()}
 
-    found = subprocess.run(
-        [sys.executable, "-m", "mypy", "--config-file", "mypy.ini", "--cache-dir", "cache", "."],
-        cwd=tmp_path,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    missed = [wrong for name, wrong in names.items() if f"{name}.py:" not in found.stdout]
-    assert not missed, found.stdout + found.stderr
-    assert "right.py:" not in found.stdout
+    check_that_mypy_finds(wrong, BEFORE, tmp_path)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 from typing import assert_type
@@ -11,7 +9,7 @@ from typing import assert_type
 import pytest
 
 from everstep import Actor, Runtime, Server, Task, handler
-from tests.actors.test_step_typing import environment
+from tests.typing_kit import check_that_mypy_finds
 
 
 class Chat(Actor, name="typing.Chat"):
@@ -89,24 +87,7 @@ WRONG = {
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_what_is_wrong_is_reported_by_mypy(tmp_path: Path) -> None:
-    (tmp_path / "mypy.ini").write_text("[mypy]\nstrict = True\nplugins = pydantic.mypy\n")
-    enabled = "# mypy: enable-error-code=unused-awaitable\n"
-    names = {f"wrong_{number}": wrong for number, wrong in enumerate(WRONG)}
-    for name, wrong in names.items():
-        body = textwrap.indent(WRONG[wrong], "    ")
-        text = f"{enabled}{BEFORE}async def f(c: Server[Chat]) -> None:\n{body}\n"
-        (tmp_path / f"{name}.py").write_text(text)
-    (tmp_path / "right.py").write_text(enabled + BEFORE)
+    inside = "async def f(c: Server[Chat]) -> None:\n"
+    wrong = {what: inside + textwrap.indent(body, "    ") for what, body in WRONG.items()}
 
-    found = subprocess.run(
-        [sys.executable, "-m", "mypy", "--config-file", "mypy.ini", "--cache-dir", "cache", "."],
-        cwd=tmp_path,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    missed = [wrong for name, wrong in names.items() if f"{name}.py:" not in found.stdout]
-    assert not missed, found.stdout + found.stderr
-    assert "right.py:" not in found.stdout
+    check_that_mypy_finds(wrong, BEFORE, tmp_path)
