@@ -15,7 +15,7 @@ from .errors import BadCall, StateUnreadable
 from .failures import Failure, HandlerFailed, MessageRefused, read_failure
 from .schema import join, split
 from .step import definition_in
-from .values import DEFAULT_LIMITS, Limits, ValueCodec
+from .values import DEFAULT_LIMITS, Limits, ValueCodec, first_problem
 
 if TYPE_CHECKING:
     from .ledger import Ledger
@@ -121,13 +121,7 @@ def _decoded(codec: ValueCodec, data: bytes, where: str) -> Any:
     try:
         return codec.decode(data)
     except ValidationError as error:
-        raise Unfit(f"{where} is not valid: {_first_of(error)}") from error
-
-
-def _first_of(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_context=False)[0]
-    place = ".".join(str(part) for part in first["loc"])
-    return f"{place}: {first['msg']}" if place else first["msg"]
+        raise Unfit(f"{where} is not valid: {first_problem(error)}") from error
 
 
 def _argument(handler: str, name: str) -> str:

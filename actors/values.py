@@ -22,7 +22,15 @@ from .errors import BadCall, NotSerializable, NotValid, PayloadTooLarge
 from .same import difference, same_plain
 from .shapes import Shape, shape_of
 
-__all__ = ["CONFIG", "DEFAULT_LIMITS", "UNLIMITED", "Limits", "NotDefinedYet", "ValueCodec"]
+__all__ = [
+    "CONFIG",
+    "DEFAULT_LIMITS",
+    "UNLIMITED",
+    "Limits",
+    "NotDefinedYet",
+    "ValueCodec",
+    "first_problem",
+]
 
 CONFIG: Final = ConfigDict(
     ser_json_inf_nan="strings",
@@ -209,11 +217,16 @@ def _has_long_number(data: bytes) -> bool:
     return len(data) >= _LONGEST_NUMBER and _LONG_NUMBER in data.translate(_DIGITS_AS_ZERO)
 
 
+def first_problem(error: ValidationError) -> str:
+    """What is wrong first, and where, in one line and without the value."""
+    first = error.errors(include_url=False, include_context=False)[0]
+    place = ".".join(str(part) for part in first["loc"])
+    return f"{place}: {first['msg']}" if place else first["msg"]
+
+
 def _first_line(error: Exception) -> str:
     if isinstance(error, ValidationError):
-        first = error.errors(include_url=False, include_context=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        return f"{place}: {first['msg']}" if place else first["msg"]
+        return first_problem(error)
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     shown = lines[1] if len(lines) > 1 and lines[0].endswith(":") else (lines or [""])[0]
     return shown[:300] or type(error).__name__

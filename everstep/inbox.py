@@ -11,6 +11,7 @@ from pydantic_core import from_json
 
 from .actors.asking import ASK, answer_id, packed_answer, type_of
 from .actors.errors import BadCall
+from .actors.values import first_problem
 from .errors import AlreadyAnswered, NotAsked, WrongAnswer
 from .posting import deliver
 from .session import Session
@@ -113,7 +114,4 @@ def _valid(
     try:
         return packed_answer(kind, data, where, session.environment.limits)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        why = f"{place}: {first['msg']}" if place else first["msg"]
-        raise WrongAnswer(task_id, question, why) from error
+        raise WrongAnswer(task_id, question, first_problem(error)) from error

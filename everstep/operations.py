@@ -75,7 +75,6 @@ async def resume(session: Session, task_id: str, by: str | None, why: str | None
             if tries == 1:
                 raise
         else:
-            session.pools.queued(row.pool)
             return True
     raise _restless(task_id)
 
@@ -143,8 +142,6 @@ async def _settled(session: Session, row: TaskRow, effect: EffectRow, told: Told
     ledger.effect(effect, len(effect.value or b""))
     apply(ledger, at_settle(row.progress, told))
     await ledger.durable()
-    if ledger.status is Status.QUEUED:
-        session.pools.queued(row.pool)
 
 
 async def _settled_alive(life: Life, effect: EffectRow, told: Told) -> bool:

@@ -10,7 +10,7 @@ from .actors.ledger import Ledger
 from .actors.schema import Schema, join, join_items
 from .session import Session
 from .storage.errors import Superseded, TaskExists
-from .storage.records import Loaded, NewTask, Progress, SnapshotRow, Status, TaskRow
+from .storage.records import Loaded, NewTask, Progress, SnapshotRow, TaskRow
 from .supervisor.applying import apply
 from .supervisor.decisions import at_claim
 
@@ -51,8 +51,6 @@ async def create(session: Session, order: Order) -> int:
             raise
         _check_same(row, ledger.row)
         return row.key
-    if ledger.status is Status.QUEUED:
-        session.pools.queued(order.pool)
     return ledger.row.key
 
 

@@ -91,10 +91,6 @@ class LivePool:
         """
         return self._admission.begin(ledger, actor, loaded)
 
-    def queued(self) -> None:
-        """Tell that a task of this pool was queued."""
-        self._admission.queued()
-
     def life(self, key: int) -> Life | None:
         """The life that holds this task here; None where it is not running in this pool."""
         return self._lives.get(key)

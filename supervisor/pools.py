@@ -131,12 +131,6 @@ class Pools:
                 return await pool.end(life, decide)
         return False
 
-    def queued(self, name: str) -> None:
-        """Tell that a task of this pool was queued."""
-        pool = self._running.get(name)
-        if pool is not None:
-            pool.queued()
-
     def woken(self) -> None:
         """Tell that a message has queued a task that was out of memory, whatever its pool."""
         self._commons.ring()
