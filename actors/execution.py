@@ -45,13 +45,13 @@ async def perform(life: Incarnation, call: Call, *, ends_plan: bool = False) -> 
         return _replayed(life, call, row)
     call.scope.takes_off(call)
     life.journal.enter_live(life.root.view)
-    traffic, at_root = life.journal.traffic, call.scope is life.root
-    traffic.enters(call.scope, at_root)
+    traffic = life.journal.traffic
+    traffic.enters()
     try:
         return await _live(life, call, row, ends_plan)
     finally:
         traffic.backed_off(call.identity)
-        traffic.leaves(call.scope, at_root)
+        traffic.leaves()
         life.waits.stir()
         if life.goes_on:
             life.journal.no_longer_due()
@@ -123,7 +123,7 @@ async def _begin(life: Incarnation, call: Call, row: StepRow, retry: Retry) -> S
     if due is not None:
         await _back_off(life, call, due)
         await life.gate()
-    if not life.waits.is_seated:
+    if not (life.waits.is_seated or call.scope.ended):
         await life.waits.seated()
         await life.gate()
     if call.scope.ended:

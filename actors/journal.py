@@ -157,11 +157,11 @@ class Journal:
             self.ledger.due(only)
 
     def no_longer_due(self) -> None:
-        """A step has ended, perhaps in its backoff: the row must not tell of that any more."""
-        if self.ledger.progress.due_at is None or self.finished or self.ledger.refusal is not None:
+        """A step has ended: the row tells of the first backoff that is left, or of none."""
+        if self.finished or self.ledger.refusal is not None:
             return
         only = self.traffic.only_waits()
-        if only is None or only.at != self.ledger.progress.due_at:
+        if (None if only is None else only.at) != self.ledger.progress.due_at:
             self.ledger.due(only)
             self.ledger.write()
 

@@ -82,11 +82,11 @@ async def perform_once(
     if scope.identity:
         return await _perform(once)
     traffic = scope.life.journal.traffic
-    traffic.enters(scope, is_root=True)
+    traffic.enters()
     try:
         return await _perform(once)
     finally:
-        traffic.leaves(scope, is_root=True)
+        traffic.leaves()
 
 
 async def _perform(once: _Once) -> Any:

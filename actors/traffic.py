@@ -54,16 +54,15 @@ def _tell(waiter: asyncio.Future[None], _: object) -> None:
 class Traffic:
     """The steps of one life that are under way.
 
-    A *leaf* is a step that executes or is about to, and is not merely waiting for a step that it
-    called. Where there is none, and a step backs off, nothing of the task runs.
+    Where no attempt is in the air, none is about to begin, and a step backs off, no step of the
+    task runs. A step above one that backs off does run: its attempt is in the air.
     """
 
-    __slots__ = ("_children", "_dues", "_leaves", "_waiters", "attempts")
+    __slots__ = ("_dues", "_under_way", "_waiters", "attempts")
 
     def __init__(self) -> None:
         self.attempts: dict[Attempt, None] = {}
-        self._leaves = 0
-        self._children: dict[Scope, int] = {}
+        self._under_way = 0
         self._dues: dict[str, Due] = {}
         self._waiters: list[tuple[set[Attempt], asyncio.Future[None]]] = []
 
@@ -115,44 +114,28 @@ class Traffic:
         await self.landed_within(clock, ending, WAKE_UP)
         return [attempt for attempt in ending if attempt in self.attempts]
 
-    # --- leaves -----------------------------------------------------------------------
+    # --- steps under way, and their backoffs --------------------------------------------
 
-    def enters(self, scope: Scope, is_root: bool) -> None:
-        """A step begins to be attempted, called from `scope`."""
-        self._leaves += 1
-        if not is_root:
-            children = self._children.get(scope, 0)
-            self._leaves -= children == 0
-            self._children[scope] = children + 1
+    def enters(self) -> None:
+        """A step, or an effect of `run`, is under way from its call to its outcome."""
+        self._under_way += 1
 
-    def leaves(self, scope: Scope, is_root: bool) -> None:
-        self._leaves -= 1
-        if not is_root:
-            children = self._children[scope] - 1
-            self._leaves += children == 0
-            if children:
-                self._children[scope] = children
-            else:
-                del self._children[scope]
-
-    # --- backoffs ---------------------------------------------------------------------
+    def leaves(self) -> None:
+        self._under_way -= 1
 
     def backs_off(self, identity: str, due: Due) -> None:
-        if identity not in self._dues:
-            self._leaves -= 1
         self._dues[identity] = due
 
     def backed_off(self, identity: str) -> None:
-        if self._dues.pop(identity, None) is not None:
-            self._leaves += 1
+        self._dues.pop(identity, None)
 
     @property
     def is_idle(self) -> bool:
         """Whether no step executes, is about to, or backs off."""
-        return self._leaves == 0 and not self._dues
+        return self._under_way == 0
 
     def only_waits(self) -> Due | None:
         """When the first backoff ends, if nothing but backoffs is under way."""
-        if self._leaves or not self._dues:
+        if self.attempts or not self._dues or self._under_way > len(self._dues):
             return None
         return min(self._dues.values(), key=lambda due: due.at)

@@ -29,6 +29,8 @@ T = TypeVar("T")
 
 _MOST_REFUSALS = 1000
 """How often code that left memory may call again before such a call never returns."""
+_CALM = 1.0
+"""Seconds after a step has ended until the slot is left, where all that goes on backs off."""
 _LOOK = 30.0
 """Seconds after which a wait in memory looks at the clocks again, which may have jumped."""
 
@@ -89,6 +91,7 @@ class Waits:
         self.mailbox = Mailbox(life.environment, life.ledger.row.key, self._poked)
         self._standing: dict[Wait, None] = {}
         self._idle: Timer | None = None
+        self._calm: Timer | None = None
         self._overdue = False
         self._seen = Look(still=False, tasks=(), held=())
         self._refusals = 0
@@ -110,18 +113,28 @@ class Waits:
 
     def backs_off(self) -> None:
         """A step backs off: where nothing else runs for `idle_after` seconds, no slot is needed."""
+        self._calm = None
         only = self._life.journal.traffic.only_waits()
         if only is None or self._seat is None or self.resting or not self._seat.held:
+            return
+        if not self._life.goes_on:
             return
         if left_of(self._life.clock, only) > self._life.environment.idle_after:
             self._seat.rests()
 
     def backs_off_no_more(self) -> None:
-        """A step has ended, perhaps in its backoff: code of the task runs, with a slot or not."""
-        if self.is_seated or self.resting or self._life.journal.traffic.only_waits() is not None:
+        """A step has ended, perhaps in its backoff: code of the task runs, with a slot or not.
+
+        Where others still back off, its slot is left a little later: a step may follow at once.
+        """
+        life = self._life
+        if self._seat is None or self.resting or not life.goes_on:
             return
-        if self._seat is not None and self._life.goes_on:
-            self._seat.wakes(must=True)
+        if life.journal.traffic.only_waits() is None:
+            if not self._seat.held:
+                self._seat.wakes(must=True)
+        elif self._calm is None:
+            self._calm = life.clock.call_later(_CALM, self.backs_off)
 
     # --- one wait ---------------------------------------------------------------------------
 
@@ -346,6 +359,9 @@ class Waits:
                     task.cancel()
 
     def _disarm(self) -> None:
+        if self._calm is not None:
+            self._calm.cancel()
+            self._calm = None
         if self._idle is not None:
             self._idle.cancel()
             self._idle = None

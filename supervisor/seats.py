@@ -30,8 +30,11 @@ class Seats:
 
     @property
     def room(self) -> int:
-        """How many slots are free and wanted by nobody; less than none under a lowered limit."""
-        return self._spec_of().max_running - len(self._taken) - len(self._wanted)
+        """How many slots are free; less than none under a lowered limit.
+
+        Those who want theirs again have been handed what their lanes allow, so it is for others.
+        """
+        return self._spec_of().max_running - len(self._taken)
 
     def holds(self, key: int) -> bool:
         """Whether the life of this task has a slot."""

@@ -6,10 +6,10 @@ import asyncio
 from typing import ClassVar
 
 from everstep import Actor, Retry, Runtime, Status, step
-from tests.runtime.kit import Gate, Place, Plain, next_event
+from tests.runtime.kit import Gate, Place, Plain, next_event, until
 from tests.runtime.pools import pool_of
 
-LONG, SHORT = 600.0, 5.0
+LONG, SHORT, CALM = 600.0, 5.0, 1.0
 
 
 class Failing(Actor, name="long_backoffs.Failing"):
@@ -30,11 +30,35 @@ class Failing(Actor, name="long_backoffs.Failing"):
         return self.name
 
 
-async def failing(runtime: Runtime, *names: str, backoff: float = LONG) -> None:
+class Beside(Actor, name="long_backoffs.Beside"):
+    """One step that fails and backs off for long, and beside it others, one after the other."""
+
+    gate: ClassVar[Gate] = Gate()
+
+    others: int = 1
+
+    @step(retry=Retry(max_attempts=3, backoff=lambda _: LONG, jitter="none"))
+    async def flaky(self) -> None:
+        raise ValueError("not yet")
+
+    @step(key="name")
+    async def other(self, name: str) -> None:
+        await self.gate.stop_at(name)
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.flaky())
+            for number in range(self.others):
+                await self.other(f"other {number + 1}" if number else "other")
+
+
+async def failing(
+    runtime: Runtime, *names: str, backoff: float = LONG, lane: str | None = None
+) -> None:
     """Start tasks of these names, and wait until each has failed once."""
     Failing.gate, Failing.backoff, Failing.failed = Gate(), backoff, set()
     for name in names:
-        task = await runtime.start(Failing(name=name), id=name)
+        task = await runtime.start(Failing(name=name), id=name, lane=lane)
         await next_event(task, "step_failed")
 
 
@@ -90,6 +114,51 @@ async def test_backoffs_that_end_together_wait_for_slots_and_go_before_the_queue
 
         Failing.gate.open(*Failing.gate.order)
         assert await queued.result() == "refunds: 2"
+
+
+async def test_a_lane_whose_backoffs_end_beyond_its_limit_holds_up_no_other(place: Place) -> None:
+    one_each = {"max_running": 3, "max_running_per_lane": 1}
+    async with place.runtime(pool=one_each) as runtime:
+        await failing(runtime, *"abcde", lane="theirs")
+        place.clock.advance(LONG)
+        await come(0)
+        assert await (await runtime.start(Plain(), lane="ours")).result() == "refunds: 2"
+        assert pool_of(runtime).info().lanes["theirs"] == 1
+
+
+async def test_a_slot_is_left_when_the_last_step_beside_a_long_backoff_has_ended(
+    place: Place,
+) -> None:
+    Beside.gate = Gate()
+    async with place.runtime(pool={"max_running": 1}) as runtime:
+        task = await runtime.start(Beside())
+        failed = await next_event(task, "step_failed")
+        await Beside.gate.until("other")
+        waiting = await runtime.start(Plain())
+        assert (await waiting.status()).status is Status.QUEUED
+        assert (await task.status()).due_at is None
+
+        Beside.gate.open("other")
+        await until(task, lambda info: info.due_at is not None)
+        place.clock.advance(CALM)
+        assert await waiting.result() == "refunds: 2"
+        assert (await task.status()).status is Status.RUNNING
+        place.clock.advance(LONG)
+        assert (await next_event(task, "step_started", after=failed.number)).step == "flaky"
+
+
+async def test_a_step_that_follows_at_once_keeps_the_slot(place: Place) -> None:
+    Beside.gate = Gate()
+    async with place.runtime(pool={"max_running": 1}) as runtime:
+        task = await runtime.start(Beside(others=2))
+        failed = await next_event(task, "step_failed")
+        waiting = await runtime.start(Plain())
+        Beside.gate.open("other")
+        await next_event(task, "step_completed", after=failed.number)
+        await Beside.gate.until("other 2")
+        place.clock.advance(CALM)
+        assert (await waiting.status()).status is Status.QUEUED
+        assert pool_of(runtime).info().running == 1
 
 
 async def test_a_task_cancelled_while_it_wants_its_slot_leaves_it_to_the_next(
