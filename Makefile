@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test survival-long coverage demo check static fmt fmt-check lint types examples bench bench-quick bench-services bench-queued wheel clean
+.PHONY: help venv test survival-long coverage demo check static fmt fmt-check lint types examples bench bench-quick bench-services bench-queued bench-waits wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' Makefile
@@ -67,6 +67,9 @@ bench-services: venv ## measure ten thousand supervised services
 
 bench-queued: venv ## measure what a long queue costs
 	$(BIN)/python -m benchmarks.queued
+
+bench-waits: venv ## measure tasks that wait out of memory
+	$(BIN)/python -m benchmarks.waits
 
 wheel: venv ## build sdist and, from it, the wheel; compare both with the tree
 	rm -rf dist

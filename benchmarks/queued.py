@@ -22,7 +22,7 @@ from everstep import Actor, Pool, Runtime, step
 
 from . import machine
 
-__all__ = ["main"]
+__all__ = ["Count", "main"]
 
 FULL = (1000, 10_000, 100_000)
 QUICK = (1000, 10_000)
@@ -30,22 +30,22 @@ LANES = 1000
 
 
 class Count:
-    """Lets one wait until so many tasks have begun."""
+    """Lets one wait until so many tasks have come to a place."""
 
     def __init__(self) -> None:
-        self.begun = 0
+        self.reached = 0
         self._many = asyncio.Event()
         self._wanted = 0
 
     def one_more(self) -> None:
-        self.begun += 1
-        if self.begun >= self._wanted:
+        self.reached += 1
+        if self.reached >= self._wanted:
             self._many.set()
 
     async def until(self, wanted: int) -> None:
         self._wanted = wanted
         self._many.clear()
-        if self.begun < wanted:
+        if self.reached < wanted:
             await self._many.wait()
 
 

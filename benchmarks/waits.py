@@ -1,0 +1,244 @@
+"""Tasks that wait out of memory: what wakes them, and what they cost the others.
+
+    python -m benchmarks.waits           a quarter of an hour
+    python -m benchmarks.waits --quick   about a minute
+
+First, tasks that wait for a message are each sent one, in random order. Then a file with many
+sleeping tasks is entered: one task was put to sleep by everstep, and its rows were copied, each
+copy with an instant of its own. There is no baseline: the figures to look at are whether anything
+grows with the number of those that wait.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import random
+import sqlite3
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+from everstep import Actor, Pool, Runtime, step
+from everstep.storage.sqlite.waits import next_wait
+
+from . import machine
+from .queued import Count
+
+__all__ = ["main"]
+
+MESSAGES, ROWS = (1000, 10_000, 100_000), (1000, 100_000, 1_000_000)
+QUICK_MESSAGES, QUICK_ROWS = (1000, 5000), (1000, 100_000)
+TOGETHER = 500
+"""Calls that are under way at once."""
+MONTH = 30 * 86_400.0
+
+
+class Listener(Actor, name="benchmarks.Listener"):
+    """Ends with the message that it hears."""
+
+    gone: ClassVar[Count]
+    """Those that have left memory."""
+
+    async def run(self) -> int:
+        try:
+            return await self.ctx.receive(int)
+        finally:
+            if self.ctx.suspended:
+                self.gone.one_more()
+
+
+class Sleeper(Actor, name="benchmarks.Sleeper"):
+    gone: ClassVar[Count]
+
+    async def run(self) -> None:
+        try:
+            await self.ctx.sleep(MONTH)
+        finally:
+            if self.ctx.suspended:
+                self.gone.one_more()
+
+
+class Brief(Actor, name="benchmarks.Brief"):
+    """A task beside those that wait."""
+
+    @step
+    async def answer(self) -> int:
+        return 42
+
+
+class Woken(NamedTuple):
+    """So many tasks, each woken by a message."""
+
+    tasks: int
+    parked: float
+    """Started and gone from memory, a second."""
+    waiting_bytes: float
+    """Growth of resident memory while all of them wait, a task."""
+    woken: float
+    """Sent a message, and ended, a second."""
+    peak_bytes: float
+    """Growth of resident memory when all have ended, a task."""
+
+
+class Asleep(NamedTuple):
+    """A file with so many sleeping tasks."""
+
+    rows: int
+    megabytes: float
+    entered: float
+    """Seconds until a runtime is entered."""
+    resident: float
+    """Growth of resident memory by that, in bytes."""
+    next_due: float
+    """Seconds of the query for the next due timer."""
+    brief: float
+    """Seconds from the start of a task of one step to its result."""
+
+
+def _resident() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+async def _all(count: int, call: Callable[[int], Coroutine[Any, Any, object]]) -> None:
+    """Make so many calls, some at once."""
+    numbers = iter(range(count))
+
+    async def work() -> None:
+        for number in numbers:
+            await call(number)
+
+    await asyncio.gather(*(work() for _ in range(TOGETHER)))
+
+
+async def _woken(tasks: int, folder: Path) -> Woken:
+    async with Runtime(folder / "woken.db", tree=Pool(), idle_after=0) as runtime:
+        Listener.gone = Count()
+        gc.collect()
+        memory, at = _resident(), time.perf_counter()
+        await _all(tasks, lambda number: runtime.start(Listener(), id=str(number)))
+        await Listener.gone.until(tasks)
+        parked = time.perf_counter() - at
+        gc.collect()
+        waiting = _resident() - memory
+
+        order = list(range(tasks))
+        random.Random(tasks).shuffle(order)
+        at = time.perf_counter()
+
+        async def wake(number: int) -> None:
+            task = runtime.task(str(order[number]))
+            await task.send(number)
+            await task.result()
+
+        await _all(tasks, wake)
+        woken = time.perf_counter() - at
+        gc.collect()
+        peak = _resident() - memory
+    return Woken(tasks, tasks / parked, waiting / tasks, tasks / woken, peak / tasks)
+
+
+async def _one_asleep(file: Path) -> None:
+    async with Runtime(file, idle_after=0) as runtime:
+        Sleeper.gone = Count()
+        await runtime.start(Sleeper())
+        await Sleeper.gone.until(1)
+
+
+def _multiply(file: Path, rows: int) -> None:
+    """Copy the sleeping task, its steps and its events, so that there are so many."""
+    connection = sqlite3.connect(file)
+    numbers = "WITH n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < :rows) "
+    changed = {
+        "key": "t.key + n.n",
+        "id": "t.id || n.n",
+        "due_boot": "t.due_boot + abs(random() % 1000000)",
+        "task": "t.task + n.n",
+        "position": "NULL",
+    }
+    for table in ("task", "step", "event"):
+        names = [str(row[1]) for row in connection.execute(f"PRAGMA table_info({table})")]
+        chosen = [changed.get(name, f"t.{name}") for name in names]
+        connection.execute(
+            f"{numbers} INSERT INTO {table} ({', '.join(names)}) "
+            f"SELECT {', '.join(chosen)} FROM {table} AS t, n",
+            {"rows": rows - 1},
+        )
+    connection.commit()
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+
+
+def _next_due(file: Path) -> float:
+    connection = sqlite3.connect(file)
+    now, taken = time.time(), list[float]()
+    for _ in range(20):
+        at = time.perf_counter()
+        left = next_wait(connection, "tasks", now, time.clock_gettime(time.CLOCK_BOOTTIME))
+        taken.append(time.perf_counter() - at)
+        assert left is not None
+    connection.close()
+    return statistics.median(taken)
+
+
+async def _asleep(rows: int, folder: Path) -> Asleep:
+    file = folder / f"{rows}.db"
+    await _one_asleep(file)
+    _multiply(file, rows)
+    gc.collect()
+    memory, at = _resident(), time.perf_counter()
+    async with Runtime(file) as runtime:
+        entered = time.perf_counter() - at
+        taken: list[float] = []
+        for _ in range(20):
+            at = time.perf_counter()
+            await (await runtime.start(Brief())).result()
+            taken.append(time.perf_counter() - at)
+        gc.collect()
+        memory = _resident() - memory
+    size = file.stat().st_size / 1e6
+    return Asleep(rows, size, entered, memory, _next_due(file), statistics.median(taken))
+
+
+def _print_woken(counts: tuple[int, ...], folder: Path) -> None:
+    print("| waiting | parked/s | bytes each waiting | woken/s | bytes each at the end |")
+    print("|---" * 5 + "|")
+    for tasks in counts:
+        place = folder / f"woken {tasks}"
+        place.mkdir()
+        line = asyncio.run(_woken(tasks, place))
+        print(
+            f"| {line.tasks:,} | {line.parked:,.0f} | {line.waiting_bytes:,.0f} "
+            f"| {line.woken:,.0f} | {line.peak_bytes:,.0f} |"
+        )
+
+
+def _print_asleep(counts: tuple[int, ...], folder: Path) -> None:
+    print("\n| asleep | file, MB | entered, ms | resident, MB | next due, ms | a task, ms |")
+    print("|---" * 6 + "|")
+    for rows in counts:
+        line = asyncio.run(_asleep(rows, folder))
+        print(
+            f"| {line.rows:,} | {line.megabytes:,.0f} | {line.entered * 1000:,.0f} "
+            f"| {line.resident / 1e6:,.1f} | {line.next_due * 1000:.3f} | {line.brief * 1000:.1f} |"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Measure tasks that wait out of memory.")
+    parser.add_argument("--quick", action="store_true", help="about a minute")
+    parser.add_argument("--dir", type=Path, help="where the files are made")
+    given = parser.parse_args()
+    before = machine.load()
+    with tempfile.TemporaryDirectory(dir=given.dir) as folder:
+        _print_woken(QUICK_MESSAGES if given.quick else MESSAGES, Path(folder))
+        _print_asleep(QUICK_ROWS if given.quick else ROWS, Path(folder))
+    print(f"\nload {before:.1f} before, {machine.load():.1f} after")
+
+
+if __name__ == "__main__":
+    main()
