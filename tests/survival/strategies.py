@@ -9,10 +9,15 @@ from hypothesis import strategies as st
 
 from tests.survival.flows import Flow, Gather, Op, Plain, Work
 
-__all__ = ["LONG", "crowds", "deaths", "flows"]
+__all__ = ["LONG", "crowds", "deaths", "flows", "tried"]
 
 LONG = os.environ.get("EVERSTEP_SURVIVAL") == "long"
 """Whether to take the hours that it takes."""
+
+
+def tried(idle_after: float) -> int | None:
+    """At how many boundaries death is pretended: at all (None) where waits leave memory midway."""
+    return None if LONG or idle_after == 20 else 30
 
 
 def _works(*, alone: bool, depth: int) -> st.SearchStrategy[Work]:

@@ -8,7 +8,7 @@ import pytest
 
 from everstep.testing import History, Zygote, survive, survive_simulated
 from tests.survival.approving import approve
-from tests.survival.strategies import LONG
+from tests.survival.strategies import LONG, tried
 from tests.survival.talking import ASKERS, QUESTIONS, talk
 from tests.survival.timed import timed
 
@@ -42,7 +42,12 @@ def test_a_task_killed_at_every_boundary_of_its_sleeps_goes_on_with_them(
     idle_after: float,
 ) -> None:
     survive_simulated(
-        timed, 1.0, idle_after, chains=2000 if LONG else 12, check=every_sleep_ended_once
+        timed,
+        1.0,
+        idle_after,
+        boundaries=tried(idle_after),
+        chains=2000 if LONG else 12,
+        check=every_sleep_ended_once,
     )
 
 
@@ -73,13 +78,17 @@ def test_tasks_that_are_killed_while_they_talk_say_and_hear_everything_once(
 def test_tasks_that_die_at_every_boundary_while_they_talk_hear_everything_once(
     idle_after: float,
 ) -> None:
-    histories = survive_simulated(talk, idle_after, chains=2000 if LONG else 12)
+    histories = survive_simulated(
+        talk, idle_after, boundaries=tried(idle_after), chains=2000 if LONG else 12
+    )
 
     assert histories[0].result == SAID
 
 
 @pytest.mark.parametrize("idle_after", [20.0, 0.0])
 def test_an_answer_is_heard_once_wherever_the_process_dies(idle_after: float) -> None:
-    histories = survive_simulated(approve, idle_after, chains=2000 if LONG else 12)
+    histories = survive_simulated(
+        approve, idle_after, boundaries=tried(idle_after), chains=2000 if LONG else 12
+    )
 
     assert histories[0].result == {key: ["1 True", "2 False"] for key in ("one", "other")}

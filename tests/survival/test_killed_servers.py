@@ -8,7 +8,7 @@ import pytest
 
 from everstep.testing import Zygote, survive, survive_simulated
 from tests.survival.banking import BALANCES, bank, standing_orders
-from tests.survival.strategies import LONG
+from tests.survival.strategies import LONG, tried
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(7200 if LONG else 300)]
 
@@ -32,7 +32,9 @@ def test_a_bank_that_is_killed_loses_and_makes_no_money_and_repeats_its_replies(
 
 @pytest.mark.parametrize("idle_after", [20.0, 0.0])
 def test_a_bank_that_dies_at_every_boundary_handles_every_request_once(idle_after: float) -> None:
-    histories = survive_simulated(bank, idle_after, chains=2000 if LONG else 12)
+    histories = survive_simulated(
+        bank, idle_after, boundaries=tried(idle_after), chains=2000 if LONG else 12
+    )
 
     assert histories[0].result["balances"] == BALANCES
 
@@ -65,6 +67,8 @@ def test_flows_that_are_killed_while_they_ask_servers_hear_every_reply_once(
 def test_flows_that_die_at_every_boundary_while_they_ask_hear_every_reply_once(
     idle_after: float,
 ) -> None:
-    histories = survive_simulated(standing_orders, idle_after, chains=2000 if LONG else 12)
+    histories = survive_simulated(
+        standing_orders, idle_after, boundaries=tried(idle_after), chains=2000 if LONG else 12
+    )
 
     assert histories[0].result == HEARD
