@@ -17,6 +17,7 @@ from .errors import BadCall, checked_text
 from .identity import stable_id
 from .messages import Matcher
 from .never_sent import never_sent
+from .offspring import Offspring
 from .once import perform_once
 from .peer import Peer
 from .receiving import SEND, receive, ride
@@ -37,7 +38,7 @@ Ts = TypeVarTuple("Ts")
 OnUnknown = Literal["pause", "retry", "fail"]
 
 _LOG = logging.getLogger("everstep.task")
-_OURS = ("task_", "step_", "steps_", "effect_", "chapter_", "wait_", "message_")
+_OURS = ("task_", "step_", "steps_", "effect_", "chapter_", "wait_", "message_", "child_")
 
 
 class Again:
@@ -46,17 +47,14 @@ class Again:
     __slots__ = ()
 
 
-class Ctx:
+class Ctx(Offspring):
     """What an actor can ask of the runtime, in `run` and in its steps.
 
     Used in `run` outside a step, a verb is numbered like a step and recorded, so that a replay
     answers the same and repeats nothing. Inside a step it rides with the step's commit.
     """
 
-    __slots__ = ("_scope",)
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
+    __slots__ = ()
 
     @property
     def task_id(self) -> str:
@@ -307,13 +305,13 @@ class Ctx:
             scope.emit(name, encoded)
             return b"null"
 
-        self._recorded(scope, "emit", append)
+        self._recorded(scope, "ctx.emit", append)
 
     def now(self) -> datetime:
         """The instant, in UTC. In `run` it is recorded."""
         scope = self._scope.present()
         life = scope.life
-        text = self._recorded(scope, "now", lambda: b"%r" % life.clock.now())
+        text = self._recorded(scope, "ctx.now", lambda: b"%r" % life.clock.now())
         return datetime.fromtimestamp(float(text), UTC)
 
     def random(self) -> float:
@@ -359,8 +357,7 @@ class Ctx:
         if scope.identity:
             return answer()
         life = scope.life
-        definition = verb_of(f"ctx.{verb}")
-        call = scope.make_call(definition, (), {})
+        call = scope.make_call(verb_of(verb), (), {})
         row = life.take(call)
         if row is not None and row.output is not None:
             return row.output

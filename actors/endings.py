@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..storage.records import StepReset
 from .exits import Crashed
-from .failures import failure_of, found_in
+from .failures import failure_of, found_in, recorded_in
 from .ledger import Ledger
 from .scope import Scope
 from .verdicts import leaves_for_good
@@ -13,8 +13,8 @@ __all__ = ["crashed_by"]
 
 
 def crashed_by(error: BaseException, root: Scope, ledger: Ledger) -> Crashed:
-    """The crash, with the failures of steps in it that get a fresh budget. Records nothing."""
-    leaving = root.left_by({failed.identity for failed in found_in(error)})
+    """The crash, with the failures in it that get a fresh budget. Records nothing."""
+    leaving = root.left_by({failed.identity for failed in recorded_in(error)})
     total = ledger.progress.deaths_total
     final = leaves_for_good(error)
     return Crashed(

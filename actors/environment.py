@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..storage.clock import Clock
 from ..storage.interface import Store
 from ..storage.mail import Mail, MessageRow
+from ..storage.records import ChildRow
 from .standstill import Lookout
 from .values import Limits
 
@@ -44,9 +45,15 @@ class Environment:
     on_commit: Callable[[Ledger], None] | None = None
     """Told on the loop after each commit of a task, for those who follow its events."""
     on_woken: Callable[[], None] | None = None
-    """Told on the loop after a commit that may have queued tasks that waited for messages."""
+    """Told on the loop after a commit that may have queued other tasks than its own."""
     make_sure: Callable[[type[Actor], str], Awaitable[int]] = field(init=False)
     """Creates a server of this class and id, unless it exists. Raises TaskExists."""
+    check_child: Callable[[type[Actor], str, int, str | None], None] = field(init=False)
+    """Told the class, pool, priority and lane of a child that is to be started; raises BadCall."""
+    awaited: dict[str, list[Callable[[], None]]] = field(
+        default_factory=dict[str, "list[Callable[[], None]]"]
+    )
+    """Who waits in memory for the end of a child, by its id."""
     mailboxes: dict[int, Mailbox] = field(default_factory=dict[int, "Mailbox"])
     """Those of the tasks that are in memory, by their key."""
     asking: dict[tuple[int, str], list[asyncio.Future[bytes]]] = field(
@@ -76,6 +83,16 @@ class Environment:
             for waiter in self.asking.get((key, mail.id), ()):
                 if mail.reply is not None and not waiter.done():
                     waiter.set_result(mail.reply)
+
+    def family(self, ledger: Ledger, started: Collection[ChildRow], *, ended: bool) -> None:
+        """Tell of a commit those who start its children, and those who wait for its end."""
+        woken = bool(started)
+        if ended and ledger.row.parent is not None:
+            for wake in tuple(self.awaited.get(ledger.row.id, ())):
+                wake()
+            woken = woken or ledger.row.parent not in self.mailboxes
+        if woken and self.on_woken is not None:
+            self.on_woken()
 
     def __post_init__(self) -> None:
         self.lookout = Lookout(self.clock)

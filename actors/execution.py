@@ -186,6 +186,8 @@ def _finish(
         ledger.event_bytes(name, identity, data)
     for message in attempt.sends:
         ledger.send(message)
+    for child in attempt.starts:
+        ledger.start(child)
     if call.errand is not None:
         call.errand.completed(ledger, output)
     ledger.event_bytes("step_completed", identity, None)

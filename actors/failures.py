@@ -12,6 +12,9 @@ from ..storage.errors import EverstepError
 from .retry import members
 
 __all__ = [
+    "ChildCancelled",
+    "ChildEnded",
+    "ChildFailed",
     "Failure",
     "HandlerFailed",
     "MessageRefused",
@@ -20,6 +23,7 @@ __all__ = [
     "found_in",
     "origins",
     "read_failure",
+    "recorded_in",
 ]
 
 _TRACEBACK_LIMIT = 8_000
@@ -152,6 +156,70 @@ class MessageRefused(EverstepError):
             f"the server {server!r} refused a message for {handler}: {why}; "
             "ask as its class is written now, with another request id"
         )
+
+
+class ChildEnded(EverstepError):
+    """A child has ended without a result. Tells the same live and after a restart."""
+
+    def __init__(self, task_id: str, identity: str, words: str) -> None:
+        self.task_id = task_id
+        """The id of the child."""
+        self.identity = identity
+        """That of the wait for it."""
+        super().__init__(words)
+
+
+class ChildFailed(ChildEnded):
+    """A child was given up: `await child.result()` has no result to return.
+
+    `step` used up its `attempts`; where it is None, `run` itself failed, and `attempts` counts its
+    crashes. `failure` tells what the child failed with. Where this leaves `run`, the task fails at
+    once; an operator who lets both go on, the child first, has the result awaited anew.
+    """
+
+    def __init__(
+        self,
+        task_id: str,
+        identity: str,
+        *,
+        reason: str,
+        step: str | None,
+        attempts: int,
+        failure: Failure,
+    ) -> None:
+        self.reason = reason
+        self.step = step
+        self.attempts = attempts
+        self.failure = failure
+        where = f" in step {step}" if step else ""
+        super().__init__(
+            task_id,
+            identity,
+            f"the child {task_id!r} failed ({reason}){where}: {failure}; go on without it "
+            "(except ChildFailed: …), or mend the cause, then: "
+            f"await runtime.task({task_id!r}).resume()",
+        )
+
+    def is_a(self, kind: type[BaseException]) -> bool:
+        """Whether the child failed with an instance of `kind`."""
+        return self.failure.is_a(kind)
+
+
+class ChildCancelled(ChildEnded):
+    """A child was cancelled by an operator: `await child.result()` has no result to return."""
+
+    def __init__(self, task_id: str, identity: str) -> None:
+        super().__init__(
+            task_id,
+            identity,
+            f"the child {task_id!r} was cancelled; who did it is in its events; go on without it "
+            f"(except ChildCancelled: …), or: await runtime.task({task_id!r}).resume()",
+        )
+
+
+def recorded_in(error: BaseException) -> Iterator[StepFailed | ChildEnded]:
+    """Every failure in an exception that is recorded under an identity, as `found_in` finds it."""
+    return (one for one in origins(error) if isinstance(one, StepFailed | ChildEnded))
 
 
 def found_in(error: BaseException) -> Iterator[StepFailed]:

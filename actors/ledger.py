@@ -7,6 +7,7 @@ when something is added, on the loop, so the order of adding is the order in the
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from typing import Any, Self
 
 from pydantic_core import to_json
@@ -16,6 +17,8 @@ from ..storage.errors import EverstepError
 from ..storage.interface import Refusal, Store
 from ..storage.mail import Mail, MessageRow
 from ..storage.records import (
+    ENDED,
+    ChildRow,
     Commit,
     EffectRow,
     EventRow,
@@ -37,6 +40,7 @@ class _Draft:
     """What has been added since the store took the last draft."""
 
     __slots__ = (
+        "awaits",
         "effects",
         "events",
         "keeps",
@@ -47,6 +51,7 @@ class _Draft:
         "sends",
         "size",
         "snapshots",
+        "starts",
         "steps",
         "submitted",
         "takes",
@@ -63,6 +68,8 @@ class _Draft:
         self.events: list[EventRow] = []
         self.sends: list[MessageRow] = []
         self.takes: list[Mail] = []
+        self.starts: list[ChildRow] = []
+        self.awaits: tuple[str, ...] = ()
         self.seen: int | None = None
         self.keeps: int | None = None
         self.waiters: list[asyncio.Future[None]] = []
@@ -188,6 +195,18 @@ class Ledger:
         """The task leaves memory, and has looked at the messages up to that place."""
         self._open().seen = seen
 
+    def start(self, child: ChildRow) -> None:
+        """Start a child, with the checkpoint of the step that does."""
+        draft = self._open()
+        draft.starts.append(child)
+        draft.size += len(child.first.state) + len(child.first.appends or b"")
+        data = {"task": child.new.id, "actor": child.new.actor}
+        self.event("child_started", data=data)
+
+    def leave_to(self, children: Iterable[str]) -> None:
+        """The task leaves memory until one of these children has ended."""
+        self._open().awaits = tuple(children)
+
     def event(
         self, kind: str, *, step: str | None = None, data: dict[str, Any] | None = None
     ) -> None:
@@ -244,6 +263,11 @@ class Ledger:
     def status(self) -> Status:
         return self.progress.status
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the newest commit left the task ended."""
+        return self.committed is not None and self.committed.status in ENDED
+
     def _open(self) -> _Draft:
         draft = self._draft
         if draft is None:
@@ -276,6 +300,9 @@ class Ledger:
             events=tuple(draft.events),
             sends=tuple(draft.sends),
             takes=tuple(draft.takes),
+            starts=tuple(draft.starts),
+            parent=self.row.parent if after.status in ENDED else None,
+            awaits=draft.awaits,
             seen=draft.seen,
             keeps=draft.keeps,
             size=draft.size,
@@ -287,9 +314,11 @@ class Ledger:
         if self.refusal is None:
             self.refusal = refusal
         if self.refusal is None:
+            was_open = self.committed is None or self.committed.status not in ENDED
             self.committed = self._sealed
             self._environment.posted(draft.sends)
             self._environment.replied(self.row.key, draft.takes)
+            self._environment.family(self, draft.starts, ended=was_open and self.has_ended)
             if self._environment.on_commit is not None:
                 self._environment.on_commit(self)
         return self.refusal

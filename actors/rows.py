@@ -20,6 +20,7 @@ __all__ = [
     "failed",
     "first",
     "let_go",
+    "lost",
     "not_due",
     "recorded",
 ]
@@ -183,6 +184,11 @@ def let_go(row: StepRow, now: float) -> StepRow:
 def recorded(row: StepRow, seq: int, output: bytes, now: float) -> StepRow:
     """A verb of `ctx` used in `run`: what it answered, so that a replay answers the same."""
     return row._replace(outcome=Outcome.COMPLETED, seq=seq, output=output, ended_at=now)
+
+
+def lost(row: StepRow, seq: int, error: bytes, now: float) -> StepRow:
+    """A wait has ended without what was waited for: a replay raises the same."""
+    return row._replace(outcome=Outcome.FAILED, seq=seq, error=error, ended_at=now)
 
 
 def not_due(row: StepRow) -> StepRow:

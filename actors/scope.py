@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..storage.errors import StaleAttempt
 from ..storage.mail import MessageRow
-from ..storage.records import StepRow
+from ..storage.records import ChildRow, StepRow
 from .ctx import Ctx
 from .current import CURRENT
 from .errors import AmbiguousStep, checked_text
@@ -99,6 +99,7 @@ class Scope:
         "prefix",
         "running_calls",
         "sends",
+        "starts",
         "view",
     )
 
@@ -121,6 +122,8 @@ class Scope:
         self.effect_keys: set[str] = set()
         self.sends: list[MessageRow] = []
         """Messages that ride with the checkpoint, when this is an attempt."""
+        self.starts: list[ChildRow] = []
+        """Children that ride with it."""
         self.running_calls: list[RunningCall] = []
         """Calls of effects that are under way in it."""
         self._counts: dict[tuple[str, str], int] = {}

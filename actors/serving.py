@@ -11,7 +11,7 @@ from .actor import steps_of
 from .definition import HandlerOptions
 from .errand import Errand, Unfit, answer, asked_for, read_call, refusal
 from .failures import StepFailed
-from .waits import Wait
+from .wait import Wait
 
 if TYPE_CHECKING:
     from .incarnation import Incarnation

@@ -11,14 +11,15 @@ from ..storage.records import StepRow
 from . import rows
 from .errors import WaitTimeout
 from .timers import chosen_delay
-from .waits import Answer, Wait
+from .wait import Answer, Wait
 
 if TYPE_CHECKING:
     from .scope import Call
 
-__all__ = ["take"]
+__all__ = ["TIMED_OUT", "begun", "take"]
 
-_TIMED_OUT = b"null"
+TIMED_OUT = b"null"
+"""The output of a wait that ended with its timeout."""
 
 
 async def take(
@@ -33,26 +34,26 @@ async def take(
     row = life.take(call)
     if row is not None and row.outcome is not None:
         life.sync(call.scope)
-        return _body(call, row.output or _TIMED_OUT)
+        return _body(call, row)
     await life.gate()
     call.scope.takes_off(call)
     try:
         life.journal.enter_live(life.root.view)
-        wait = Wait(call.scope, _begun(call, row, timeout, question), listens=True)
+        wait = Wait(call.scope, begun(call, row, timeout, question), listens=True)
 
         async def answer() -> Answer | None:
             mail = await life.waits.mailbox.first(fits)
             if mail is not None:
                 return Answer(mail.body, mail)
             over = wait.due is not None and left_of(life.clock, wait.due) <= 0
-            return Answer(_TIMED_OUT) if over else None
+            return Answer(TIMED_OUT) if over else None
 
         return _body(call, await life.waits.until(wait, answer))
     finally:
         call.scope.has_landed(call)
 
 
-def _begun(call: Call, row: StepRow | None, timeout: object, question: bytes | None) -> StepRow:
+def begun(call: Call, row: StepRow | None, timeout: object, question: bytes | None) -> StepRow:
     """The row of a wait that is open: a new one, or that of an earlier life with what it left."""
     life = call.scope.life
     choose = None if timeout is None else chosen_delay(timeout, "timeout")[0]
@@ -65,7 +66,7 @@ def _begun(call: Call, row: StepRow | None, timeout: object, question: bytes | N
     return row
 
 
-def _body(call: Call, output: bytes) -> bytes:
-    if output == _TIMED_OUT:
+def _body(call: Call, row: StepRow) -> bytes:
+    if row.output is None or row.output == TIMED_OUT:
         raise WaitTimeout(call.definition.name, call.preview)
-    return output
+    return row.output

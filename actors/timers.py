@@ -11,14 +11,16 @@ from ..storage.clock import Clock, Due, due_in, left_of
 from ..storage.records import StepRow
 from . import rows
 from .errors import BadCall
-from .waits import Answer, Wait
+from .wait import Answer, Wait
 
 if TYPE_CHECKING:
     from .scope import Call
 
 __all__ = ["Choose", "chosen_delay", "chosen_instant", "is_wait", "sleep"]
 
-_WAITS = frozenset({"ctx.sleep", "ctx.sleep_until", "ctx.receive", "ctx.ask_human", "ctx.ask"})
+_WAITS = frozenset(
+    {"ctx.sleep", "ctx.sleep_until", "ctx.receive", "ctx.ask_human", "ctx.ask", "ctx.result"}
+)
 
 Choose = Callable[[Clock], Due]
 """Makes of the present moment the instant at which a wait is over."""

@@ -21,7 +21,7 @@ from .errors import (
     StepTimeout,
     WaitInStep,
 )
-from .failures import found_in
+from .failures import ChildEnded, found_in
 
 __all__ = [
     "Ended",
@@ -36,6 +36,7 @@ _NEVER_RETRIED = (
     AmbiguousStep,
     BadActor,
     BadCall,
+    ChildEnded,
     ConflictingChange,
     DuplicateKey,
     EffectMismatch,

@@ -6,11 +6,10 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Collection
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ..storage.clock import Due, Timer, left_of
 from ..storage.errors import EverstepError
-from ..storage.mail import Mail
 from ..storage.records import Status, StepRow
 from . import rows
 from .errors import Suspended
@@ -18,12 +17,13 @@ from .exits import Left
 from .mailbox import Mailbox
 from .standstill import Look
 from .traffic import resolve
+from .wait import Answer, Wait
 
 if TYPE_CHECKING:
     from .incarnation import Incarnation
     from .scope import Scope
 
-__all__ = ["Answer", "Seat", "Wait", "Waits"]
+__all__ = ["Seat", "Waits"]
 
 T = TypeVar("T")
 
@@ -54,29 +54,6 @@ class Seat(Protocol):
     def wakes(self, *, must: bool) -> bool:
         """Whether it has its slot again; it has where it `must`."""
         ...
-
-
-class Answer(NamedTuple):
-    """What ended a wait."""
-
-    output: bytes
-    taken: Mail | None = None
-    """The message that it was."""
-
-
-class Wait:
-    """One wait that is under way: its row, if it has one, and who stands in it."""
-
-    __slots__ = ("due", "listens", "row", "scope", "task", "woken")
-
-    def __init__(self, scope: Scope, row: StepRow | None = None, *, listens: bool = False) -> None:
-        """`listens`: a message may end it."""
-        self.listens = listens
-        self.scope = scope
-        self.row = row
-        self.due = None if row is None else rows.due_of(row)
-        self.task: asyncio.Task[Any] | None = None
-        self.woken: asyncio.Future[None] | None = None
 
 
 class Waits:
@@ -138,17 +115,16 @@ class Waits:
 
     # --- one wait ---------------------------------------------------------------------------
 
-    async def until(self, wait: Wait, ready: Callable[[], Awaitable[Answer | None]]) -> bytes:
-        """Stand in the wait until `ready()` answers; record the answer, whose output is returned.
+    async def until(self, wait: Wait, ready: Callable[[], Awaitable[Answer | None]]) -> StepRow:
+        """Stand in the wait until `ready()` answers; record the answer, whose row is returned.
 
         `ready` is asked at once, when the wait falls due, and when it is woken. A caller that
         cancels it leaves nothing of the wait; the end of the life leaves it as it is.
         Raises Suspended when the task leaves memory meanwhile.
         """
         answer = await self.stand(wait, ready)
-        if wait.row is not None:
-            self._record(wait.row, answer)
-        return answer.output
+        assert wait.row is not None  # only a server stands in a wait that has none
+        return self._record(wait.row, answer)
 
     async def stand(self, wait: Wait, ready: Callable[[], Awaitable[T | None]]) -> T:
         """The same, without a record of the answer, which is returned."""
@@ -194,17 +170,21 @@ class Waits:
             self._leave(Status.QUEUED)
             raise Suspended(self._life.task_id)
 
-    def _record(self, row: StepRow, answer: Answer) -> None:
-        life, ledger = self._life, self._life.ledger
-        row = rows.not_due(row)
-        row = rows.recorded(row, ledger.next_seq(), answer.output, life.clock.now())
-        ledger.step(row, len(answer.output))
+    def _record(self, row: StepRow, answer: Answer) -> StepRow:
+        ledger, now = self._life.ledger, self._life.clock.now()
+        row, seq = rows.not_due(row), ledger.next_seq()
+        if answer.error is None:
+            row = rows.recorded(row, seq, answer.output, now)
+        else:
+            row = rows.lost(row, seq, answer.error, now)
+        ledger.step(row, len(answer.error or answer.output))
         data: dict[str, Any] | None = None
         if answer.taken is not None:
             ledger.take(answer.taken)
             data = {"message": answer.taken.id, "from": answer.taken.sender}
         ledger.event("wait_ended", step=row.identity, data=data)
         ledger.write()
+        return row
 
     def _cancelled(self, wait: Wait) -> None:
         """The caller has given it up: a replay that comes here begins it anew."""
@@ -220,8 +200,8 @@ class Waits:
     def _poked(self) -> None:
         """A message has come."""
         for wait in self._standing:
-            if wait.listens and wait.woken is not None:
-                resolve(wait.woken)
+            if wait.listens:
+                wait.wake()
 
     # --- resting ----------------------------------------------------------------------------
 
@@ -301,7 +281,7 @@ class Waits:
         """Whether it is known already that no wait ends within `idle_after`."""
         after, clock = self._life.environment.idle_after, self._life.clock
         return all(
-            wait.due is not None and not wait.listens and left_of(clock, wait.due) > after
+            wait.due is not None and not wait.is_open and left_of(clock, wait.due) > after
             for wait in self._standing
         )
 
@@ -321,9 +301,8 @@ class Waits:
         self._disarm()
         self.resting = False
         ledger.change(status=status, epoch=None)
-        if status is Status.WAITING and any(wait.listens for wait in self._standing):
-            ledger.change(listens=1)
-            ledger.leave(self.mailbox.seen)
+        if status is Status.WAITING:
+            self._leave_word()
         ledger.due(self._earliest() if status is Status.WAITING else None)
         ledger.event("task_suspended")
         with contextlib.suppress(EverstepError):  # `live` awaits the ledger, and is told
@@ -336,6 +315,16 @@ class Waits:
                 wait.woken.set_exception(Suspended(life.task_id))
         for task in self._seen.held:
             life.cancel_code(task)
+
+    def _leave_word(self) -> None:
+        """Say in the commit with which the life leaves memory what is to wake the task."""
+        ledger = self._life.ledger
+        if any(wait.listens for wait in self._standing):
+            ledger.change(listens=1)
+            ledger.leave(self.mailbox.seen)
+        children = [wait.child for wait in self._standing if wait.child is not None]
+        if children:
+            ledger.leave_to(children)
 
     async def refused(self) -> Any:
         """Raise Suspended; code that will not hear it must not keep the loop busy with that."""

@@ -2,6 +2,7 @@
 
 from .actors.actor import Actor
 from .actors.backoff import exponential, fixed, from_tenacity, none
+from .actors.children import ChildTask
 from .actors.ctx import Ctx
 from .actors.effects import Done, NotDone
 from .actors.errors import (
@@ -30,7 +31,14 @@ from .actors.errors import (
     WaitInStep,
     WaitTimeout,
 )
-from .actors.failures import Failure, HandlerFailed, MessageRefused, StepFailed
+from .actors.failures import (
+    ChildCancelled,
+    ChildFailed,
+    Failure,
+    HandlerFailed,
+    MessageRefused,
+    StepFailed,
+)
 from .actors.handler import handler
 from .actors.log import Log
 from .actors.never_sent import never_sent
@@ -119,7 +127,10 @@ __all__ = [
     "BadCall",
     "BadCombination",
     "Child",
+    "ChildCancelled",
+    "ChildFailed",
     "ChildInfo",
+    "ChildTask",
     "ChildView",
     "Clock",
     "ConflictingChange",

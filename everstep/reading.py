@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
 from .actors.actor import Actor, steps_of
+from .actors.blame import Blame, read_blame
 from .actors.failures import Failure, read_failure
 from .actors.values import ValueCodec
 from .errors import TaskFailed, TaskPaused
 from .storage.records import EffectRow, EffectState, EventRow, Outcome, Status, StepRow, TaskRow
-from .supervisor.blame import Blame, read_blame
 
 __all__ = [
     "EffectRecord",
@@ -45,6 +45,8 @@ class TaskInfo:
     """Deaths of a process that count against it."""
     priority: int
     pool: str
+    parent: str | None
+    """The id of the task that started it; None where a caller of `start` did."""
     lane: str | None
     """With whom it shares the pool's slots, as `start` was told."""
     created_at: datetime
@@ -112,7 +114,9 @@ class EffectRecord:
     ended_at: datetime | None
 
 
-def info_of(row: TaskRow, *, steps_running: tuple[str, ...], known: bool) -> TaskInfo:
+def info_of(
+    row: TaskRow, *, steps_running: tuple[str, ...], known: bool, parent: str | None
+) -> TaskInfo:
     """The present state of a task's row."""
     progress = row.progress
     return TaskInfo(
@@ -126,6 +130,7 @@ def info_of(row: TaskRow, *, steps_running: tuple[str, ...], known: bool) -> Tas
         deaths=progress.deaths,
         priority=row.priority,
         pool=row.pool,
+        parent=parent,
         lane=row.lane,
         created_at=_instant(row.created_at),
         updated_at=_instant(progress.updated_at),

@@ -6,19 +6,19 @@ import asyncio
 import logging
 import os
 import random
-from collections.abc import Callable, Collection, Coroutine, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar, overload
+from typing import Any, Self, TypeVar, overload
 
 from .actors.actor import Actor
-from .actors.ctx import Ctx
 from .actors.environment import Environment
 from .actors.ledger import Ledger
+from .actors.newborn import check_actor
+from .actors.offspring import Flow
 from .actors.threads import Threads
 from .actors.values import Limits
 from .checking import (
-    actor_names,
     actors_of,
     count_of,
     durability_of,
@@ -26,17 +26,18 @@ from .checking import (
     path_of,
     priority_of,
     seconds_of,
-    statuses_of,
     tree_of,
 )
 from .errors import RuntimeClosed
 from .following import Commits
 from .ids import check_name, new_id, new_seed
 from .inbox import Question, open_questions
-from .reading import TaskInfo, info_of
+from .listing import listed
+from .reading import TaskInfo
+from .reaping import Reaper
 from .server import Server, make_sure, server_of
 from .session import Session
-from .starting import Order, check_actor, create
+from .starting import Order, create
 from .stopping import see_through
 from .storage.clock import Clock, SystemClock
 from .storage.interface import Store
@@ -58,25 +59,15 @@ from .supervisor.waiting import all_done
 from .supervisor.watchdog import check_blocked_after
 from .task import Task
 
-__all__ = ["Flow", "Runtime"]
+__all__ = ["Runtime"]
 
 A = TypeVar("A", bound=Actor)
 R = TypeVar("R")
-R_co = TypeVar("R_co", covariant=True)
 
 _LOG = logging.getLogger("everstep")
 _CLEANUP = 5.0
 _CLOSING = 10.0
 """Seconds in which the store must have closed."""
-
-
-class Flow(Protocol[R_co]):
-    """An actor with a `run`: what that returns is the task's result."""
-
-    @property
-    def ctx(self) -> Ctx: ...
-
-    def run(self) -> Coroutine[Any, Any, R_co]: ...
 
 
 class Runtime:
@@ -164,6 +155,7 @@ class Runtime:
             session.closed = "it was not entered: its tree did not start"
             await see_through(partial(self._close, session))
             raise
+        session.reaper.start()
         return self
 
     def _opened(self) -> Session:
@@ -188,6 +180,7 @@ class Runtime:
         def committed(ledger: Ledger) -> None:
             pools.committed(ledger)
             commits.told(ledger)
+            session.reaper.told(ledger)
 
         environment.on_commit, environment.on_woken = committed, pools.woken
         environment.make_sure = lambda actor, name: make_sure(self._open(), actor, name)
@@ -202,6 +195,8 @@ class Runtime:
             supervision=supervision,
             loop=asyncio.get_running_loop(),
         )
+        environment.check_child = session.check_child
+        session.reaper = Reaper(session, on_failure=failed)
         return session
 
     def _environment(self) -> Environment:
@@ -241,6 +236,7 @@ class Runtime:
 
     async def _close(self, session: Session) -> None:
         """What comes when the tree is down, each stage bounded. Cancelled, it may be run again."""
+        await session.reaper.stop()
         await session.pools.closed(_CLOSING)
         for cut_off in (*session.environment.severed, *session.pools.graveyard):
             bury(cut_off)
@@ -361,29 +357,25 @@ class Runtime:
         actor: str | type[Actor] | None = None,
         pool: str | None = None,
         lane: str | None = None,
+        parent: str | None = None,
         after: str | None = None,
         limit: int = 100,
     ) -> list[TaskInfo]:
         """Tasks in the order in which they were started, at most `limit`.
 
-        `after` is the id of the last one seen, for the next page. Raises TaskNotFound for it.
+        `after` is the id of the last one seen, for the next page; `parent` that of the task that
+        started them. Raises TaskNotFound for either.
         """
-        session = self._open()
-        session.check()
-        key = 0 if after is None else (await session.row(after)).key
-        rows = await session.store.tasks(
-            statuses=statuses_of(status),
-            actors=actor_names(actor),
-            pool=name_or_none("pool", pool),
-            lane=name_or_none("lane", lane),
-            after=key,
+        return await listed(
+            self._open(),
+            status=status,
+            actor=actor,
+            pool=pool,
+            lane=lane,
+            parent=parent,
+            after=after,
             limit=limit,
         )
-        known = session.catalogue.known()
-        return [
-            info_of(row, steps_running=session.steps_running(row.key), known=row.actor in known)
-            for row in rows
-        ]
 
     async def inbox(self, *, after: int = 0, limit: int = 100) -> list[Question]:
         """Questions that wait for a person, those after a number, in the order of asking."""

@@ -15,11 +15,12 @@ from .actors.actor import Actor, actor_name, is_server
 from .actors.definition import StepDefinition
 from .actors.errand import asked_for, called, packed_call, result_of
 from .actors.errors import BadActor, BadCall, WaitTimeout
+from .actors.newborn import check_actor
 from .actors.timers import chosen_delay
 from .actors.traffic import resolve
 from .ids import check_name, new_id, new_seed
 from .session import Session
-from .starting import Order, check_actor, create
+from .starting import Order, create
 from .storage.errors import TaskEnded, TaskExists
 from .storage.records import ENDED, TaskRow
 from .task import Task

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from .actors.actor import Actor
 from .actors.environment import Environment
 from .actors.errors import BadCall, UnknownActor
 from .actors.result import result_codec
 from .actors.values import ValueCodec
+from .checking import priority_of
 from .errors import RuntimeClosed
 from .following import Commits
+from .ids import check_name
 from .storage.clock import Clock
 from .storage.errors import TaskNotFound
 from .storage.interface import Store
@@ -19,6 +22,9 @@ from .storage.records import Status, TaskRow
 from .supervisor.catalogue import Catalogue
 from .supervisor.pools import Pools
 from .supervisor.services.running import Supervision
+
+if TYPE_CHECKING:
+    from .reaping import Reaper
 
 __all__ = ["Session"]
 
@@ -36,6 +42,7 @@ class Session:
     pools: Pools
     supervision: Supervision
     loop: asyncio.AbstractEventLoop
+    reaper: Reaper = field(init=False)
     closed: str | None = None
     """Why it is over."""
     _codecs: dict[type[Actor], ValueCodec] = field(default_factory=dict[type[Actor], ValueCodec])
@@ -77,6 +84,14 @@ class Session:
         instead = " or ".join(f"pool={name!r}" for name in names) or "Pool() into its tree"
         why = "is no pool of this runtime" if pool else "leaves open which pool is meant"
         raise BadCall("pool", pool, why, instead)
+
+    def check_child(self, actor: type[Actor], pool: str, priority: int, lane: str | None) -> None:
+        """What `start` checks of a task, for one that a task starts; its class is known then."""
+        self.pool_name(pool)
+        priority_of(priority)
+        if lane is not None:
+            check_name("lane", lane)
+        self.catalogue.tell(actor)
 
     def running(self, key: int) -> TaskRow | None:
         """The row, as committed, of a task that runs here; None for any other: read that."""

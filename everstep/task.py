@@ -13,6 +13,7 @@ from .actors.history import present
 from .checking import said_of
 from .errors import TaskCancelled
 from .event_stream import EventStream
+from .listing import shown
 from .reading import (
     EffectRecord,
     Event,
@@ -20,7 +21,6 @@ from .reading import (
     TaskInfo,
     effect_record,
     failed,
-    info_of,
     paused,
     step_record,
 )
@@ -109,8 +109,8 @@ class Task(Generic[R_co]):
         """Where the task is, as committed."""
         session = self._session()
         row = await session.row(self.id)
-        known = session.catalogue.get(row.actor) is not None
-        return info_of(row, steps_running=session.steps_running(row.key), known=known)
+        (info,) = await shown(session, [row])
+        return info
 
     @overload
     async def state(self, /) -> Actor: ...

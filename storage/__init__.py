@@ -28,6 +28,7 @@ from .interface import (
     Alarm,
     Draft,
     LaneQueue,
+    LeftBehind,
     QueuePage,
     RecordedEvent,
     Refusal,
@@ -38,6 +39,7 @@ from .mail import Asked, Mail, MessageRow, Post, Recipient, Request
 from .memory import MemoryStore
 from .records import (
     ENDED,
+    ChildRow,
     Commit,
     EffectRow,
     EffectState,
@@ -61,6 +63,7 @@ __all__ = [
     "ENDED",
     "Alarm",
     "Asked",
+    "ChildRow",
     "Clock",
     "Commit",
     "Draft",
@@ -72,6 +75,7 @@ __all__ = [
     "EverstepError",
     "ForeignStore",
     "LaneQueue",
+    "LeftBehind",
     "Loaded",
     "LostLease",
     "Mail",

@@ -13,6 +13,7 @@ __all__ = [
     "Alarm",
     "Draft",
     "LaneQueue",
+    "LeftBehind",
     "QueuePage",
     "RecordedEvent",
     "Refusal",
@@ -43,6 +44,15 @@ class Alarm(NamedTuple):
 
     what: str
     error: Exception | None
+
+
+class LeftBehind(NamedTuple):
+    """A task whose parent has ended without it."""
+
+    id: str
+    parent: str
+    status: Status
+    """What became of the parent."""
 
 
 class RecordedEvent(NamedTuple):
@@ -148,10 +158,19 @@ class Store(Protocol):
         actors: Collection[str] = (),
         pool: str | None = None,
         lane: str | None = None,
+        parent: int | None = None,
         after: int = 0,
         limit: int = 100,
     ) -> list[TaskRow]:
         """Tasks by their key, those after key `after`; empty collections filter nothing."""
+        ...
+
+    async def ids(self, keys: Collection[int]) -> dict[int, str]:
+        """The ids of the tasks that have these keys."""
+        ...
+
+    async def left_behind(self, *, limit: int) -> list[LeftBehind]:
+        """Children to be cancelled: their parent was cancelled or has failed, and not resumed."""
         ...
 
     async def lanes(

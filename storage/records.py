@@ -14,6 +14,7 @@ from .mail import Mail, MessageRow
 
 __all__ = [
     "ENDED",
+    "ChildRow",
     "Commit",
     "EffectRow",
     "EffectState",
@@ -155,6 +156,10 @@ class TaskRow(NamedTuple):
     """Digest of the fields that the caller of `start` set."""
     seed: bytes
     created_at: float
+    parent: int | None
+    """The key of the task that started it; None where nobody but a caller of `start` did."""
+    stays: int
+    """1 where it goes on when its parent is cancelled or has failed."""
     progress: Progress
 
 
@@ -170,6 +175,8 @@ class NewTask(NamedTuple):
     given: str
     seed: bytes
     created_at: float
+    parent: int | None = None
+    stays: int = 0
 
 
 class StepRow(NamedTuple):
@@ -285,6 +292,15 @@ class EffectRow(NamedTuple):
     ended_at: float | None
 
 
+class ChildRow(NamedTuple):
+    """A task that another one starts: all that its first commit would hold."""
+
+    new: NewTask
+    progress: Progress
+    first: SnapshotRow
+    event: EventRow
+
+
 class TreeRow(NamedTuple):
     """The shape of the tree that the runtime of this epoch opened the store with."""
 
@@ -300,9 +316,11 @@ class Commit:
 
     It holds only if the task's row still equals `before` in owner, incarnation, generation,
     status and numbers, no step in `steps` has an outcome or a newer attempt in the store, and
-    every effect in `effects` is absent, open, or not done there, and no message in `takes` was
-    taken. `before` is None for a new task. Messages in `sends` that were sent before change
-    nothing; any other queues its receiver, where that listens out of memory.
+    every effect in `effects` is absent, open, or not done there, no message in `takes` was taken,
+    and no task of the id of one in `starts` exists. `before` is None for a new task. Messages in
+    `sends` that were sent before change nothing; any other queues its receiver, where that listens
+    out of memory. The end of a task queues its parent, where that waits for it out of memory; with
+    a failure or a cancellation it is kept in mind that its own children are to be ended.
     """
 
     task: int
@@ -318,6 +336,12 @@ class Commit:
     events: tuple[EventRow, ...] = ()
     sends: tuple[MessageRow, ...] = ()
     takes: tuple[Mail, ...] = ()
+    starts: tuple[ChildRow, ...] = ()
+    parent: int | None = None
+    """Of a child that ends: the key of its parent."""
+    awaits: tuple[str, ...] = ()
+    """Of a task that leaves memory: the ids of the children that it waits for. Where one of them
+    has ended, the commit leaves it queued instead."""
     seen: int | None = None
     """Of a task that leaves memory: the place of the newest message that it has looked at. Where
     there is a newer one, the commit leaves it queued instead."""

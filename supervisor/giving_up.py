@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..actors.blame import read_blame
 from ..storage.records import Progress, Status
-from .blame import read_blame
 from .errors import RestartLimitExceeded
 from .restart import Restart
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..actors.actor import Actor
+from ..actors.blame import blame_of
 from ..actors.environment import Environment
 from ..actors.exits import Crashed, Exit, Fenced, Halted, Released
 from ..actors.failures import failure_of
@@ -20,7 +21,6 @@ from ..actors.traffic import resolve
 from ..storage.errors import EverstepError, Refused, StoreClosed, StoreFailed
 from ..storage.records import EffectState, Loaded, Progress, Status, StepReset
 from .applying import apply
-from .blame import blame_of
 from .decisions import Decision, after_crash, after_halt, after_release
 from .giving_up import escalation
 from .life import Life

@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable
 
+from ..actors.blame import read_blame
 from ..actors.environment import Environment
 from ..actors.exits import Released
 from ..actors.ledger import Ledger
 from ..storage.errors import Refused
 from ..storage.records import Status, StepRow, TaskRow
 from .applying import apply
-from .blame import read_blame
 from .decisions import after_death, after_release
 from .giving_up import escalation
 from .restart import Restart

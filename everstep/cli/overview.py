@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from ..actors.blame import read_blame
 from ..errors import way_on
 from ..storage.clock import Clock
 from ..storage.records import Status, TreeRow
 from ..storage.sqlite import overview
 from ..storage.sqlite.overview import Mention
-from ..supervisor.blame import read_blame
 from ..supervisor.restart import Restart
 from ..supervisor.services.outline import Outline, read_outline
 

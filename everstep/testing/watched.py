@@ -10,6 +10,7 @@ from ..storage.errors import StoreFailed
 from ..storage.interface import (
     Alarm,
     Draft,
+    LeftBehind,
     QueuePage,
     RecordedEvent,
     Refusal,
@@ -116,12 +117,25 @@ class WatchedStore:
         actors: Collection[str] = (),
         pool: str | None = None,
         lane: str | None = None,
+        parent: int | None = None,
         after: int = 0,
         limit: int = 100,
     ) -> list[TaskRow]:
         return await self._store.tasks(
-            statuses=statuses, actors=actors, pool=pool, lane=lane, after=after, limit=limit
+            statuses=statuses,
+            actors=actors,
+            pool=pool,
+            lane=lane,
+            parent=parent,
+            after=after,
+            limit=limit,
         )
+
+    async def ids(self, keys: Collection[int]) -> dict[int, str]:
+        return await self._store.ids(keys)
+
+    async def left_behind(self, *, limit: int) -> list[LeftBehind]:
+        return await self._store.left_behind(limit=limit)
 
     async def lanes(
         self,

@@ -10,10 +10,10 @@ from functools import partial
 
 from ..clock import Clock
 from ..errors import StoreClosed, TaskNotFound
-from ..interface import Alarm, Draft, QueuePage, RecordedEvent, Share
+from ..interface import Alarm, Draft, LeftBehind, QueuePage, RecordedEvent, Share
 from ..mail import Asked, Mail, Recipient, Request
 from ..records import EffectRow, Loaded, Status, StepRow, TaskRow, TreeRow
-from . import messages, overview, queries, waits
+from . import children, messages, overview, queries, waits
 from .epoch import Opening
 from .executor import Executor
 from .lanes import lanes
@@ -168,6 +168,7 @@ class SqlStore(ABC):
         actors: Collection[str] = (),
         pool: str | None = None,
         lane: str | None = None,
+        parent: int | None = None,
         after: int = 0,
         limit: int = 100,
     ) -> list[TaskRow]:
@@ -179,10 +180,19 @@ class SqlStore(ABC):
                 actors=actors,
                 pool=pool,
                 lane=lane,
+                parent=parent,
                 after=after,
                 limit=limit,
             )
         )
+
+    async def ids(self, keys: Collection[int]) -> dict[int, str]:
+        """The ids of the tasks that have these keys."""
+        return await self._reading().run(partial(children.ids, keys=keys))
+
+    async def left_behind(self, *, limit: int) -> list[LeftBehind]:
+        """Children to be cancelled: their parent was cancelled or has failed, and not resumed."""
+        return await self._reading().run(partial(children.left_behind, limit=limit))
 
     async def lanes(
         self,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from ..errors import LostLease, Refused, StaleAttempt, StaleIncarnation, Superseded, Undelivered
 from ..mail import Mail, Post
-from ..records import ENDED, Commit, EffectRow, Progress, Receipt, StepRow
+from ..records import ENDED, ChildRow, Commit, EffectRow, Progress, Receipt, StepRow
 from .statements import Write
 
 __all__ = ["diagnose"]
@@ -24,6 +24,7 @@ def diagnose(connection: sqlite3.Connection, write: Write, epoch: int, cause: Ex
         or _first(_of_step(connection, write.task_id, step) for step in write.steps)
         or _first(_of_effect(connection, write.task_id, effect) for effect in write.effects)
         or _first(_of_mail(connection, write.task_id, mail) for mail in write.takes)
+        or _first(_of_child(connection, write.task_id, child) for child in write.starts)
     )
     return refusal or Superseded(write.task_id, f"its rows do not fit the stored ones: {cause!r}")
 
@@ -101,6 +102,11 @@ def _of_mail(connection: sqlite3.Connection, task_id: str, mail: Mail) -> Refuse
     if row is not None and row[0] is None:
         return None
     return Superseded(task_id, f"the message {mail.id!r} is taken")
+
+
+def _of_child(connection: sqlite3.Connection, task_id: str, child: ChildRow) -> Refused | None:
+    found = connection.execute("SELECT 1 FROM task WHERE id = ?", (child.new.id,)).fetchone()
+    return None if found is None else Superseded(task_id, f"its child {child.new.id!r} exists")
 
 
 def _of_post(connection: sqlite3.Connection, post: Post) -> Refused:

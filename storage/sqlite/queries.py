@@ -90,10 +90,12 @@ def tasks(
     actors: Collection[str],
     pool: str | None,
     lane: str | None,
+    parent: int | None,
     after: int,
     limit: int,
 ) -> list[TaskRow]:
-    """Tasks after a key, by key; empty collections, no pool and no lane filter nothing."""
+    """Tasks after a key, by key; empty collections, and None, filter nothing."""
+    children = "" if parent is None else "AND parent = :parent"  # a term for the index
     return task_rows(
         connection.execute(
             f"""
@@ -103,6 +105,7 @@ def tasks(
               AND (:actors = '[]' OR actor IN (SELECT value FROM json_each(:actors)))
               AND (:pool IS NULL OR pool = :pool)
               AND (:lane IS NULL OR lane = :lane)
+              {children}
             ORDER BY key LIMIT :limit
             """,
             {
@@ -111,6 +114,7 @@ def tasks(
                 "actors": _listed(actors),
                 "pool": pool,
                 "lane": lane,
+                "parent": parent,
                 "limit": limit,
             },
         )

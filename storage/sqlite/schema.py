@@ -234,6 +234,20 @@ _QUESTIONS = (
 
 _REPLIES = ("ALTER TABLE message ADD COLUMN reply BLOB",)
 
+# A child is found by its parent, and a parent that ended without its children by its mark. The last
+# index holds the waits for children that are open.
+_CHILDREN = (
+    "ALTER TABLE task ADD COLUMN parent INTEGER",
+    "ALTER TABLE task ADD COLUMN stays INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE task ADD COLUMN bereft INTEGER NOT NULL DEFAULT 0",
+    "CREATE INDEX task_child ON task (parent, key) WHERE parent IS NOT NULL",
+    "CREATE INDEX task_bereft ON task (key) WHERE bereft = 1",
+    """
+    CREATE INDEX step_awaits ON step (task, key)
+    WHERE name = 'ctx.result' AND outcome IS NULL AND output IS NOT NULL
+    """,
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _FIRST,
     _LANES,
@@ -242,6 +256,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _MESSAGES,
     _QUESTIONS,
     _REPLIES,
+    _CHILDREN,
 )
 """The statements that lead from version n to n + 1, at place n. A released one never changes."""
 

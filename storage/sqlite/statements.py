@@ -24,7 +24,7 @@ from ..records import (
     StepReset,
     StepRow,
 )
-from . import messages
+from . import children, messages
 from .forgetting import forget
 from .steps import step_write
 
@@ -162,7 +162,8 @@ def _write_commits(connection: sqlite3.Connection, commits: Sequence[Commit]) ->
 def _has_others(commit: Commit) -> bool:
     rare = commit.resets or commit.runs or commit.snapshots or commit.effects
     mail = commit.sends or commit.takes or commit.seen is not None
-    return bool(rare or mail)
+    kin = commit.starts or commit.awaits or children.ends_or_opens(commit)
+    return bool(rare or mail or kin)
 
 
 def _in_runs(connection: sqlite3.Connection, writes: Iterable[tuple[str, tuple[Any, ...]]]) -> None:
@@ -221,7 +222,7 @@ def _reset(connection: sqlite3.Connection, resets: Sequence[StepReset]) -> None:
 
 
 def _write_others(connection: sqlite3.Connection, commit: Commit) -> None:
-    """Write what few commits have: changes of `run`, snapshots, effects, messages."""
+    """Write what few commits have: changes of `run`, snapshots, effects, messages, children."""
     if commit.runs:
         connection.executemany(_INSERT_RUN, commit.runs)
     for snapshot in commit.snapshots:
@@ -238,6 +239,12 @@ def _write_others(connection: sqlite3.Connection, commit: Commit) -> None:
     if commit.keeps is not None:
         for snapshot in commit.snapshots:
             forget(connection, commit.task, snapshot.seq, commit.keeps)
+    for child in commit.starts:
+        children.start(connection, child)
+    if children.ends_or_opens(commit):
+        children.family(connection, commit)
+    if commit.awaits:
+        children.wake_unless_waiting(connection, commit)
     if commit.seen is not None:
         messages.wake_unseen(connection, commit)
 

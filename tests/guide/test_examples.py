@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from everstep import Runtime
-from examples import agent, fanout, fastapi_app
-from examples.guide import first, plan
+from examples import agent, fan_out, fastapi_app
+from examples.guide import first, plan, side_by_side
 
 # --- the README -------------------------------------------------------------------------------
 
@@ -66,21 +66,39 @@ async def test_an_agent_uses_two_tools_at_once_and_remembers_both() -> None:
         assert steps == {"think", "use:call-1", "use:call-2", "think#2"}
 
 
-# --- a fan-out --------------------------------------------------------------------------------
+# --- side by side -----------------------------------------------------------------------------
 
 
-def test_a_fan_out_goes_on_with_what_is_missing(
+def test_steps_side_by_side_go_on_with_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fanout, "web", fanout.Web())
+    monkeypatch.setattr(side_by_side, "web", side_by_side.Web())
 
-    first = asyncio.run(fanout.half(tmp_path / "tasks.db"))
-    sizes = asyncio.run(fanout.rest(tmp_path / "tasks.db"))
+    first = asyncio.run(side_by_side.half(tmp_path / "tasks.db"))
+    sizes = asyncio.run(side_by_side.rest(tmp_path / "tasks.db"))
 
-    assert fanout.web.most == 10
-    assert sizes == {url: len(url) for url in fanout.URLS}
+    assert side_by_side.web.most == 10
+    assert sizes == {url: len(url) for url in side_by_side.URLS}
     assert first < 100
-    assert 100 <= len(fanout.web.asked) <= 100 + 10  # at most those in the air are asked again
+    assert (
+        100 <= len(side_by_side.web.asked) <= 100 + 10
+    )  # at most those in the air are asked again
+
+
+def test_children_that_fan_out_go_on_with_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fan_out, "translator", fan_out.Translator())
+
+    first = asyncio.run(fan_out.half(tmp_path / "tasks.db"))
+    texts = asyncio.run(fan_out.rest(tmp_path / "tasks.db"))
+
+    assert fan_out.translator.most <= 1 + 4
+    titles = ["Preface", *fan_out.TITLES, "Notes", "Index"]
+    assert texts == [title.upper() for title in titles]
+    assert first < len(titles)
+    asked = len(fan_out.translator.asked)
+    assert len(titles) <= asked <= len(titles) + 5  # at most those in the air are asked again
 
 
 # --- a web application ------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import pytest
 
 from everstep.testing import History, Zygote, survive, survive_simulated
 from tests.survival.approving import approve
+from tests.survival.parents import CHILDREN, forsaken, raised
 from tests.survival.strategies import LONG, tried
 from tests.survival.talking import ASKERS, QUESTIONS, talk
 from tests.survival.timed import timed
@@ -92,3 +93,38 @@ def test_an_answer_is_heard_once_wherever_the_process_dies(idle_after: float) ->
     )
 
     assert histories[0].result == {key: ["1 True", "2 False"] for key in ("one", "other")}
+
+
+def every_child_ended_once(undisturbed: History, history: History) -> None:
+    children, waits = history.result["children"], history.result["waits"]
+    assert len(children) == CHILDREN, children
+    assert len(waits) == len(set(waits)) == CHILDREN, waits
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("idle_after", [60.0, 0.0], ids=["in memory", "out of memory"])
+def test_a_killed_parent_starts_no_child_twice_and_loses_no_result(
+    zygote: Zygote, tmp_path: Path, idle_after: float
+) -> None:
+    survive(
+        zygote,
+        raised,
+        tmp_path,
+        idle_after,
+        boundaries=None if LONG else 4,
+        chains=300 if LONG else 1,
+        check=every_child_ended_once,
+    )
+
+
+@pytest.mark.parametrize("idle_after", [20.0, 0.0])
+def test_a_parent_that_dies_at_every_boundary_starts_no_child_twice_and_loses_no_result(
+    idle_after: float,
+) -> None:
+    survive_simulated(raised, idle_after, chains=2000 if LONG else 12, check=every_child_ended_once)
+
+
+def test_the_children_of_a_parent_that_failed_are_cancelled_wherever_the_process_dies() -> None:
+    histories = survive_simulated(forsaken, chains=2000 if LONG else 12)
+
+    assert [child.split()[1] for child in histories[0].result["children"]] == ["cancelled"] * 3

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 
 from pydantic import TypeAdapter
 
-from ..actors.exits import Crashed
-from ..actors.failures import Failure, StepFailed, read_failure
+from .exits import Crashed
+from .failures import Failure, StepFailed, read_failure
 
 __all__ = ["Blame", "blame_of", "read_blame"]
 

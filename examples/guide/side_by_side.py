@@ -1,6 +1,6 @@
 """A hundred pages, ten at a time, each fetched by a step of its own.
 
-    python examples/fanout.py
+    python examples/guide/side_by_side.py
 
 Halfway the runtime is left. The next one fetches what is missing, and nothing else.
 """
