@@ -11,6 +11,7 @@ from typing import Any
 
 from ..storage.records import StepRow
 from .definition import HandlerOptions
+from .errand import Errand
 from .errors import HeartbeatMissed, ReadonlyChanged, StepTimeout
 from .identity import inside
 from .leash import Leash, Severed, Watch
@@ -134,6 +135,10 @@ class Attempt(Scope):
         if not self._closed:
             self._closed = True
             close_view(self.view)
+
+    @property
+    def errand(self) -> Errand | None:
+        return self.call_made.errand or self.outer.errand
 
     @property
     def outer(self) -> Scope:

@@ -22,7 +22,7 @@ from ..storage.records import (
     StepRow,
     TaskRow,
 )
-from .actor import Actor
+from .actor import Actor, is_server
 from .blame import read_blame
 from .current import CURRENT
 from .definition import StepDefinition, StepOptions
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from .environment import Environment
     from .scope import Call, Scope
 
-__all__ = ["START", "ChildTask", "Order", "ride"]
+__all__ = ["START", "ChildTask", "Order", "check_returns", "ride"]
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -75,8 +75,9 @@ class ChildTask(Generic[R_co]):
             ChildFailed, ChildCancelled: it ended without a result. A replay raises it again.
             WaitTimeout: it did not end in time. A replay raises it again.
             WaitInStep: it was called in a step.
-            TaskNotFound, BadCall: the task of this id is no child of this one.
+            TaskNotFound, BadCall: the task of this id is no child of this one, or is a server.
         """
+        check_returns(self._actor)
         return waited(
             self._scope,
             "ctx.result",
@@ -86,19 +87,26 @@ class ChildTask(Generic[R_co]):
         )
 
 
+def check_returns(actor: type[Actor]) -> None:
+    """Refuse a server, which never ends by itself. Raises BadCall."""
+    if is_server(actor):
+        instead = f"self.ctx.get({actor.__name__}, child.id).ask(…)"
+        raise BadCall("child", actor.__name__, "is a server, which returns nothing", instead)
+
+
 # --- starting ---------------------------------------------------------------------------------
 
 
 class Order:
     """How a child is to be run. No part of what a replay compares."""
 
-    __slots__ = ("lane", "pool", "priority", "stays")
+    __slots__ = ("lane", "on_parent", "pool", "priority")
 
-    def __init__(self, pool: str | None, priority: int, lane: str | None, stays: bool) -> None:
+    def __init__(self, pool: str | None, priority: int, lane: str | None, on_parent: str) -> None:
         self.pool = pool
         self.priority = priority
         self.lane = lane
-        self.stays = stays
+        self.on_parent = on_parent
 
 
 async def _start(actor: Actor, order: Order) -> str:
@@ -114,7 +122,8 @@ START = StepDefinition("ctx.start", _start, StepOptions(), method=False)
 def ride(scope: Scope, actor: object, order: Order, key: str) -> str:
     """Start a child with the commit of the step whose attempt this is; its id.
 
-    The id is made of the parent's, the step's and the call's identity, which hold the chapter.
+    The id is made of the parent's, the step's and the call's identity, which hold the chapter; and
+    of the place of the message that is handled: one of an id that is forgotten is handled anew.
     """
     life = scope.life
     row, environment = life.ledger.row, life.environment
@@ -122,7 +131,8 @@ def ride(scope: Scope, actor: object, order: Order, key: str) -> str:
     pool, lane = order.pool or row.pool, order.lane if order.lane is not None else row.lane
     environment.check_child(type(checked), pool, order.priority, lane)
     number = scope.number("ctx.start", key)
-    child_id = stable_id(b"", "child", row.id, scope.prefix, key, str(number))
+    place = "" if scope.errand is None else str(scope.errand.mail.position)
+    child_id = stable_id(b"", "child", row.id, scope.prefix, place, key, str(number))
     born = newborn(
         environment,
         checked,
@@ -132,7 +142,7 @@ def ride(scope: Scope, actor: object, order: Order, key: str) -> str:
         lane=lane,
         seed=UUID(stable_id(row.seed, "seed", child_id)).bytes,
         parent=row.key,
-        stays=order.stays,
+        on_parent=order.on_parent,
     )
     now = born.new.created_at
     told = to_json({"actor": born.new.actor, "parent": row.id})

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..storage.clock import Clock
 from ..storage.interface import Store
+from ..storage.kin import asks_of
 from ..storage.mail import Mail, MessageRow
-from ..storage.records import ChildRow
+from ..storage.records import ENDED, ChildRow, Progress
 from .standstill import Lookout
 from .values import Limits
 
@@ -46,6 +47,8 @@ class Environment:
     """Told on the loop after each commit of a task, for those who follow its events."""
     on_woken: Callable[[], None] | None = None
     """Told on the loop after a commit that may have queued other tasks than its own."""
+    on_turned: Callable[[], None] | None = None
+    """Told on the loop after a commit whose task may have children that are to follow it."""
     make_sure: Callable[[type[Actor], str], Awaitable[int]] = field(init=False)
     """Creates a server of this class and id, unless it exists. Raises TaskExists."""
     check_child: Callable[[type[Actor], str, int, str | None], None] = field(init=False)
@@ -84,15 +87,21 @@ class Environment:
                 if mail.reply is not None and not waiter.done():
                     waiter.set_result(mail.reply)
 
-    def family(self, ledger: Ledger, started: Collection[ChildRow], *, ended: bool) -> None:
-        """Tell of a commit those who start its children, and those who wait for its end."""
+    def family(
+        self, ledger: Ledger, started: Collection[ChildRow], before: Progress | None
+    ) -> None:
+        """Tell of a commit those whom it concerns as its parent or as its children."""
+        assert ledger.committed is not None  # it is told after a commit
+        was, now = None if before is None else before.status, ledger.committed.status
         woken = bool(started)
-        if ended and ledger.row.parent is not None:
+        if now in ENDED and was not in ENDED and ledger.row.parent is not None:
             for wake in tuple(self.awaited.get(ledger.row.id, ())):
                 wake()
             woken = woken or ledger.row.parent not in self.mailboxes
         if woken and self.on_woken is not None:
             self.on_woken()
+        if was is not None and asks_of(was) is not asks_of(now) and self.on_turned is not None:
+            self.on_turned()
 
     def __post_init__(self) -> None:
         self.lookout = Lookout(self.clock)

@@ -34,7 +34,8 @@ class Halted:
     """The task cannot go on without a person. To be recorded as `paused`; charges nothing."""
 
     reason: str
-    """One word: `effect_moved`, `effect_unknown`, `replay_mismatch`, `state_unreadable`."""
+    """One word: `effect_moved`, `effect_unknown`, `parent_paused`, `replay_mismatch`,
+    `state_unreadable`."""
     failure: Failure
     remedy: str
     """The command that ends the pause."""

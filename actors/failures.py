@@ -18,6 +18,7 @@ __all__ = [
     "Failure",
     "HandlerFailed",
     "MessageRefused",
+    "ParentPaused",
     "StepFailed",
     "failure_of",
     "found_in",
@@ -214,6 +215,18 @@ class ChildCancelled(ChildEnded):
             identity,
             f"the child {task_id!r} was cancelled; who did it is in its events; go on without it "
             f"(except ChildCancelled: …), or: await runtime.task({task_id!r}).resume()",
+        )
+
+
+class ParentPaused(EverstepError):
+    """Why a child is paused that follows its parent: that is. It goes on when that does."""
+
+    def __init__(self, parent: str) -> None:
+        self.parent = parent
+        """The id of the parent."""
+        super().__init__(
+            f"its parent {parent!r} is paused, and it follows that: "
+            f"await runtime.task({parent!r}).resume() lets both go on"
         )
 
 

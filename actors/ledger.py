@@ -17,7 +17,6 @@ from ..storage.errors import EverstepError
 from ..storage.interface import Refusal, Store
 from ..storage.mail import Mail, MessageRow
 from ..storage.records import (
-    ENDED,
     ChildRow,
     Commit,
     EffectRow,
@@ -263,11 +262,6 @@ class Ledger:
     def status(self) -> Status:
         return self.progress.status
 
-    @property
-    def has_ended(self) -> bool:
-        """Whether the newest commit left the task ended."""
-        return self.committed is not None and self.committed.status in ENDED
-
     def _open(self) -> _Draft:
         draft = self._draft
         if draft is None:
@@ -301,7 +295,7 @@ class Ledger:
             sends=tuple(draft.sends),
             takes=tuple(draft.takes),
             starts=tuple(draft.starts),
-            parent=self.row.parent if after.status in ENDED else None,
+            parent=self.row.parent,
             awaits=draft.awaits,
             seen=draft.seen,
             keeps=draft.keeps,
@@ -314,11 +308,10 @@ class Ledger:
         if self.refusal is None:
             self.refusal = refusal
         if self.refusal is None:
-            was_open = self.committed is None or self.committed.status not in ENDED
-            self.committed = self._sealed
+            before, self.committed = self.committed, self._sealed
             self._environment.posted(draft.sends)
             self._environment.replied(self.row.key, draft.takes)
-            self._environment.family(self, draft.starts, ended=was_open and self.has_ended)
+            self._environment.family(self, draft.starts, before)
             if self._environment.on_commit is not None:
                 self._environment.on_commit(self)
         return self.refusal

@@ -30,7 +30,7 @@ def newborn(
     lane: str | None,
     seed: bytes,
     parent: int | None = None,
-    stays: bool = False,
+    on_parent: str | None = None,
 ) -> Newborn:
     """What is stored of a new task, under a key of its own. Raises what `Schema.dump` does."""
     schema = Schema.of(type(actor))
@@ -46,7 +46,7 @@ def newborn(
         seed=seed,
         created_at=environment.clock.now(),
         parent=parent,
-        stays=int(stays),
+        on_parent=on_parent,
     )
     appends = join_items(items) if any(items.values()) else None
     return Newborn(new, SnapshotRow(new.key, 0, 1, schema.version, join(fields), appends))

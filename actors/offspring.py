@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Coroutine
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args, overload
 
-from .children import START, ChildTask, Order, ride
+from .children import START, ChildTask, Order, check_returns, ride
 from .errors import BadCall, WaitInStep
 from .gathering import check_limit, gathered
 from .newborn import check_actor
@@ -20,7 +20,7 @@ __all__ = ["Flow", "Offspring"]
 R = TypeVar("R")
 T = TypeVar("T")
 R_co = TypeVar("R_co", covariant=True)
-OnParent = Literal["cancel", "leave"]
+OnParent = Literal["cancel", "follow", "leave"]
 
 
 class Flow(Protocol[R_co]):
@@ -78,7 +78,8 @@ class Offspring:
         is a step of its own; in a step it is started with the step's commit, or not at all. `pool`
         and `lane` are those of this task unless given; calls that may come in any order need a
         `key`. When this task is cancelled, or has failed for good, a child that has not ended is
-        cancelled too, unless `on_parent="leave"`; a pause leaves it, and so does success.
+        cancelled too, unless `on_parent="leave"`. With `on_parent="follow"` it is also paused when
+        this task is, and goes on when this does. Success leaves all children as they are.
 
         Raises, in `run` as the StepFailed that carries it:
             BadCall, BadActor: this cannot be started.
@@ -86,10 +87,10 @@ class Offspring:
         """
         if self._scope.life.suspended:
             return self._scope.life.waits.refused()
-        if on_parent not in ("cancel", "leave"):
+        if on_parent not in get_args(OnParent):
             raise BadCall("on_parent", on_parent, "is unknown", 'on_parent="leave"')
         scope = self._scope.present()
-        order = Order(pool, priority, lane, on_parent == "leave")
+        order = Order(pool, priority, lane, on_parent)
         actor = check_actor(actor)
         if scope.identity:
             return _ridden(scope, actor, order, key)
@@ -148,7 +149,9 @@ class Offspring:
         return gathered(map(make, inputs), self._keyed, number, workers)
 
     def _keyed(self, actor: Any, key: str) -> Coroutine[Any, Any, ChildTask[Any]]:
-        return self.start(actor, key=key)
+        checked = check_actor(actor)
+        check_returns(type(checked))
+        return self.start(checked, key=key)
 
 
 def _given(actor: Any) -> Any:

@@ -145,6 +145,11 @@ class Scope:
         """Which attempt of its budget this is, from 1."""
         return 1
 
+    @property
+    def errand(self) -> Errand | None:
+        """The message that is handled in it, if one is."""
+        return None
+
     def beat(self) -> None:
         """A sign of life of what runs in this scope."""
 

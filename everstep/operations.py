@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
 from .actors.effects import Done, NotDone
 from .actors.errors import BadCall
+from .actors.exits import Halted
+from .actors.failures import failure_of
 from .actors.ledger import Ledger
 from .actors.timers import is_wait
 from .actors.values import ValueCodec
 from .session import Session
-from .storage.errors import Refused, StaleIncarnation
+from .storage.errors import EverstepError, Refused, StaleIncarnation
 from .storage.records import (
     ENDED,
     EffectRow,
@@ -22,10 +25,10 @@ from .storage.records import (
     TaskRow,
 )
 from .supervisor.applying import apply
-from .supervisor.decisions import Decision, Told, at_cancel, at_resume, at_settle
+from .supervisor.decisions import Decision, Told, after_halt, at_cancel, at_resume, at_settle
 from .supervisor.life import Life
 
-__all__ = ["cancel", "resume", "settle"]
+__all__ = ["cancel", "pause", "resume", "settle"]
 
 _TRIES = 20
 """How often a task may move on between reading it and writing to it."""
@@ -55,14 +58,49 @@ async def cancel(session: Session, task_id: str, by: str | None, why: str | None
     raise _restless(task_id)
 
 
-async def resume(session: Session, task_id: str, by: str | None, why: str | None) -> bool:
+async def pause(session: Session, task_id: str, reason: str, error: EverstepError) -> bool:
+    """Pause the task: steps that run have `grace` seconds to reach their checkpoint.
+
+    Returns when it is paused; False where it was already, or has ended.
+    """
+    halted = Halted(reason, failure_of(error), f"await runtime.task({task_id!r}).resume()")
+
+    def decide(progress: Progress) -> Decision:
+        return after_halt(progress, halted)
+
+    for tries in range(_TRIES, 0, -1):
+        row = await session.row(task_id)
+        if row.progress.status in ENDED or row.progress.status is Status.PAUSED:
+            return row.progress.reason == reason
+        try:
+            life = session.pools.life(row.key)
+            if life is None:
+                await _written(session, row, decide(row.progress))
+                return True
+            if life.incarnation is not None and life.steps_running:
+                life.incarnation.halt(life.incarnation.root, reason, error, "resume()")
+                await asyncio.wait([life.over])
+            elif await session.pools.end(life, decide):
+                return True
+        except Refused:
+            if tries == 1:
+                raise
+    raise _restless(task_id)
+
+
+async def resume(
+    session: Session, task_id: str, by: str | None, why: str | None, *, only: str | None = None
+) -> bool:
     """Queue a paused, failed or cancelled task with fresh budgets. False where it goes on already.
 
+    `only`: where it is not paused for this reason, it is left as it is.
     Raises BadCall for a task that has succeeded.
     """
     for tries in range(_TRIES, 0, -1):
         row = await session.row(task_id)
         status = row.progress.status
+        if only not in (None, row.progress.reason):
+            return False
         if status is Status.SUCCEEDED:
             instead = "start(…) with a new id, to do it again"
             raise BadCall("task", task_id, "has succeeded and cannot be resumed", instead)

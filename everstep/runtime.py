@@ -34,9 +34,9 @@ from .ids import check_name, new_id, new_seed
 from .inbox import Question, open_questions
 from .listing import listed
 from .reading import TaskInfo
-from .reaping import Reaper
 from .server import Server, make_sure, server_of
 from .session import Session
+from .shepherd import Shepherd
 from .starting import Order, create
 from .stopping import see_through
 from .storage.clock import Clock, SystemClock
@@ -155,7 +155,7 @@ class Runtime:
             session.closed = "it was not entered: its tree did not start"
             await see_through(partial(self._close, session))
             raise
-        session.reaper.start()
+        session.shepherd.start()
         return self
 
     def _opened(self) -> Session:
@@ -180,7 +180,6 @@ class Runtime:
         def committed(ledger: Ledger) -> None:
             pools.committed(ledger)
             commits.told(ledger)
-            session.reaper.told(ledger)
 
         environment.on_commit, environment.on_woken = committed, pools.woken
         environment.make_sure = lambda actor, name: make_sure(self._open(), actor, name)
@@ -196,7 +195,8 @@ class Runtime:
             loop=asyncio.get_running_loop(),
         )
         environment.check_child = session.check_child
-        session.reaper = Reaper(session, on_failure=failed)
+        session.shepherd = Shepherd(session, on_failure=failed)
+        environment.on_turned = session.shepherd.look
         return session
 
     def _environment(self) -> Environment:
@@ -236,7 +236,7 @@ class Runtime:
 
     async def _close(self, session: Session) -> None:
         """What comes when the tree is down, each stage bounded. Cancelled, it may be run again."""
-        await session.reaper.stop()
+        await session.shepherd.stop()
         await session.pools.closed(_CLOSING)
         for cut_off in (*session.environment.severed, *session.pools.graveyard):
             bury(cut_off)

@@ -24,7 +24,7 @@ from .supervisor.pools import Pools
 from .supervisor.services.running import Supervision
 
 if TYPE_CHECKING:
-    from .reaping import Reaper
+    from .shepherd import Shepherd
 
 __all__ = ["Session"]
 
@@ -42,7 +42,7 @@ class Session:
     pools: Pools
     supervision: Supervision
     loop: asyncio.AbstractEventLoop
-    reaper: Reaper = field(init=False)
+    shepherd: Shepherd = field(init=False)
     closed: str | None = None
     """Why it is over."""
     _codecs: dict[type[Actor], ValueCodec] = field(default_factory=dict[type[Actor], ValueCodec])

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from .errors import Refused, StoreFailed
+from .kin import Straggler
 from .mail import Asked, Mail, Post, Recipient, Request
 from .records import Commit, EffectRow, EventRow, Loaded, Receipt, Status, StepRow, TaskRow, TreeRow
 
@@ -13,7 +14,6 @@ __all__ = [
     "Alarm",
     "Draft",
     "LaneQueue",
-    "LeftBehind",
     "QueuePage",
     "RecordedEvent",
     "Refusal",
@@ -44,15 +44,6 @@ class Alarm(NamedTuple):
 
     what: str
     error: Exception | None
-
-
-class LeftBehind(NamedTuple):
-    """A task whose parent has ended without it."""
-
-    id: str
-    parent: str
-    status: Status
-    """What became of the parent."""
 
 
 class RecordedEvent(NamedTuple):
@@ -169,8 +160,8 @@ class Store(Protocol):
         """The ids of the tasks that have these keys."""
         ...
 
-    async def left_behind(self, *, limit: int) -> list[LeftBehind]:
-        """Children to be cancelled: their parent was cancelled or has failed, and not resumed."""
+    async def stragglers(self, *, limit: int) -> list[Straggler]:
+        """Children that are to follow their parents and have not yet, at most `limit` of them."""
         ...
 
     async def lanes(

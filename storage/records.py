@@ -158,8 +158,8 @@ class TaskRow(NamedTuple):
     created_at: float
     parent: int | None
     """The key of the task that started it; None where nobody but a caller of `start` did."""
-    stays: int
-    """1 where it goes on when its parent is cancelled or has failed."""
+    on_parent: str | None
+    """Of a child, whether it is to "cancel", "leave" or "follow" what its parent does."""
     progress: Progress
 
 
@@ -176,7 +176,7 @@ class NewTask(NamedTuple):
     seed: bytes
     created_at: float
     parent: int | None = None
-    stays: int = 0
+    on_parent: str | None = None
 
 
 class StepRow(NamedTuple):
@@ -319,8 +319,8 @@ class Commit:
     every effect in `effects` is absent, open, or not done there, no message in `takes` was taken,
     and no task of the id of one in `starts` exists. `before` is None for a new task. Messages in
     `sends` that were sent before change nothing; any other queues its receiver, where that listens
-    out of memory. The end of a task queues its parent, where that waits for it out of memory; with
-    a failure or a cancellation it is kept in mind that its own children are to be ended.
+    out of memory. The end of a task queues its parent, where that waits for it out of memory; where
+    it fails, or is cancelled, paused or resumed, it is marked if its children are to follow it.
     """
 
     task: int
@@ -338,7 +338,7 @@ class Commit:
     takes: tuple[Mail, ...] = ()
     starts: tuple[ChildRow, ...] = ()
     parent: int | None = None
-    """Of a child that ends: the key of its parent."""
+    """Of a child: the key of its parent."""
     awaits: tuple[str, ...] = ()
     """Of a task that leaves memory: the ids of the children that it waits for. Where one of them
     has ended, the commit leaves it queued instead."""

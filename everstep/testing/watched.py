@@ -10,13 +10,13 @@ from ..storage.errors import StoreFailed
 from ..storage.interface import (
     Alarm,
     Draft,
-    LeftBehind,
     QueuePage,
     RecordedEvent,
     Refusal,
     Share,
     Store,
 )
+from ..storage.kin import Straggler
 from ..storage.mail import Asked, Mail, Post, Recipient, Request
 from ..storage.records import Commit, EffectRow, Loaded, Receipt, Status, StepRow, TaskRow, TreeRow
 from .life import Died, Life
@@ -134,8 +134,8 @@ class WatchedStore:
     async def ids(self, keys: Collection[int]) -> dict[int, str]:
         return await self._store.ids(keys)
 
-    async def left_behind(self, *, limit: int) -> list[LeftBehind]:
-        return await self._store.left_behind(limit=limit)
+    async def stragglers(self, *, limit: int) -> list[Straggler]:
+        return await self._store.stragglers(limit=limit)
 
     async def lanes(
         self,

@@ -10,7 +10,8 @@ from functools import partial
 
 from ..clock import Clock
 from ..errors import StoreClosed, TaskNotFound
-from ..interface import Alarm, Draft, LeftBehind, QueuePage, RecordedEvent, Share
+from ..interface import Alarm, Draft, QueuePage, RecordedEvent, Share
+from ..kin import Straggler
 from ..mail import Asked, Mail, Recipient, Request
 from ..records import EffectRow, Loaded, Status, StepRow, TaskRow, TreeRow
 from . import children, messages, overview, queries, waits
@@ -190,9 +191,9 @@ class SqlStore(ABC):
         """The ids of the tasks that have these keys."""
         return await self._reading().run(partial(children.ids, keys=keys))
 
-    async def left_behind(self, *, limit: int) -> list[LeftBehind]:
-        """Children to be cancelled: their parent was cancelled or has failed, and not resumed."""
-        return await self._reading().run(partial(children.left_behind, limit=limit))
+    async def stragglers(self, *, limit: int) -> list[Straggler]:
+        """Children that are to follow their parents and have not yet, at most `limit` of them."""
+        return await self._reading().run(partial(children.stragglers, limit=limit))
 
     async def lanes(
         self,

@@ -1,33 +1,79 @@
-"""Children: how they are started, wake their parent, and are found when that ends without them."""
+"""Children: how they are started, wake their parent, and are found when they are to follow it."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
-from ..interface import LeftBehind
+from ..kin import PARENT_PAUSED, Asks, Straggler, asks_of
 from ..records import ENDED, ChildRow, Commit, EventRow, NewTask, Progress, SnapshotRow, Status
 
-__all__ = ["ends_or_opens", "family", "ids", "left_behind", "start", "wake_unless_waiting"]
-
-_TASK = NewTask._fields + Progress._fields
-_STATUSES = ", ".join(f"'{status}'" for status in sorted(ENDED))
-_WITHOUT_SUCCESS = frozenset({Status.FAILED, Status.CANCELLED})
+__all__ = ["MARK", "UNMARK", "concerns_family", "family", "ids", "start", "stragglers",
+           "wake_unless_waiting"]  # fmt: skip
 
 
 def _insert(table: str, fields: tuple[str, ...]) -> str:
     return f"INSERT INTO {table} ({', '.join(fields)}) VALUES ({', '.join('?' * len(fields))})"
 
 
-_INSERT_TASK = _insert("task", _TASK)
+_INSERT_TASK = _insert("task", NewTask._fields + Progress._fields)
 _INSERT_SNAPSHOT = _insert("snapshot", SnapshotRow._fields)
 _INSERT_EVENT = _insert("event", EventRow._fields)
 
-_OPEN_CHILD = f"""
-    SELECT 1 FROM task AS child
-    WHERE child.parent = task.key AND child.stays = 0 AND child.status NOT IN ({_STATUSES})
+# --- following the parent -----------------------------------------------------------------------
+
+
+def _listed(statuses: Collection[Status]) -> str:
+    return ", ".join(f"'{status}'" for status in sorted(statuses))
+
+
+_GOING_ON = _listed(set(Status) - ENDED - {Status.PAUSED})
+_LAGS = {
+    Asks.GO_ON: f"""
+        child.on_parent = 'follow' AND child.status = 'paused' AND child.reason = '{PARENT_PAUSED}'
+    """,
+    Asks.PAUSE: f"child.on_parent = 'follow' AND child.status IN ({_GOING_ON})",
+    Asks.END: f"""
+        child.on_parent IN ('cancel', 'follow') AND child.status IN ({_listed(set(Status) - ENDED)})
+    """,
+}
+"""Which child has not done yet what is asked of it. Each is a range or two of an index."""
+_WHERE = {
+    asks: f"parent.status IN ({_listed([one for one in Status if asks_of(one) is asks])})"
+    for asks in Asks
+}
+
+
+def _some(asks: Asks) -> str:
+    return f"EXISTS (SELECT 1 FROM task AS child WHERE child.parent = parent.key AND {_LAGS[asks]})"
+
+
+MARK = {
+    asks: f"UPDATE task AS parent SET trailed = {_some(asks)} WHERE parent.key = ?" for asks in Asks
+}
+UNMARK = f"""
+    UPDATE task AS parent SET trailed = 0
+    WHERE parent.key = ? AND parent.trailed = 1
+      AND NOT ({" OR ".join(f"{_WHERE[asks]} AND {_some(asks)}" for asks in Asks)})
 """
+_STRAGGLERS = " UNION ALL ".join(
+    f"""
+    SELECT child.id, parent.id, parent.status
+    FROM task AS parent CROSS JOIN task AS child ON child.parent = parent.key
+    WHERE parent.trailed = 1 AND {_WHERE[asks]} AND {_LAGS[asks]}
+    """
+    for asks in Asks
+)
+
+
+def stragglers(connection: sqlite3.Connection, limit: int) -> list[Straggler]:
+    """Children that are to follow their parents and have not yet, some of them."""
+    rows = connection.execute(f"{_STRAGGLERS} LIMIT ?", (limit,))
+    return [Straggler(child, parent, Status(status)) for child, parent, status in rows]
+
+
+# --- in commits ---------------------------------------------------------------------------------
 
 _QUEUE = """
     UPDATE task
@@ -46,7 +92,7 @@ _CHILD_HAS_ENDED = f"""
       AND EXISTS (
         SELECT 1 FROM task AS child
         WHERE child.id IN (SELECT value FROM json_each(:children))
-          AND child.status IN ({_STATUSES})
+          AND child.status IN ({_listed(ENDED)})
       )
 """
 _TELL = """
@@ -62,45 +108,38 @@ def start(connection: sqlite3.Connection, child: ChildRow) -> None:
     connection.execute(_INSERT_EVENT, child.event)
 
 
-def ends_or_opens(commit: Commit) -> bool:
-    """Whether a commit ends a task or opens an ended one, and so may concern its family."""
-    before = commit.before
-    if before is None or (commit.after.status in ENDED) == (before.status in ENDED):
+def concerns_family(commit: Commit) -> bool:
+    """Whether a commit ends a task or opens an ended one, or asks something else of its family."""
+    if commit.before is None:
         return False
-    return commit.parent is not None or commit.after.status is not Status.SUCCEEDED
+    before, after = commit.before.status, commit.after.status
+    ends_or_opens = (before in ENDED) != (after in ENDED)
+    return asks_of(before) is not asks_of(after) or (ends_or_opens and commit.parent is not None)
 
 
 def family(connection: sqlite3.Connection, commit: Commit) -> None:
-    """What the end of a task means to its parent, and its end or new beginning to its children."""
+    """Mark a task whose children are to follow it now; say to its own parent what became of it."""
     status = commit.after.status
-    if status in _WITHOUT_SUCCESS:
-        connection.execute(
-            f"UPDATE task SET bereft = 1 WHERE key = ? AND EXISTS ({_OPEN_CHILD})", (commit.task,)
-        )
-    elif status not in ENDED:
-        connection.execute("UPDATE task SET bereft = 0 WHERE key = ?", (commit.task,))
+    if commit.before is None or asks_of(commit.before.status) is not asks_of(status):
+        connection.execute(MARK[asks_of(status)], (commit.task,))
+    if commit.parent is None:
         return
-    if commit.parent is not None:
-        _tell_parent(connection, commit, commit.parent)
-
-
-def _tell_parent(connection: sqlite3.Connection, commit: Commit, parent: int) -> None:
-    connection.execute(
-        f"UPDATE task SET bereft = 0 WHERE key = ? AND bereft = 1 AND NOT EXISTS ({_OPEN_CHILD})",
-        (parent,),
-    )
-    at = commit.after.updated_at
-    asked = {"at": at, "parent": parent, "child": commit.task_id}
-    if connection.execute(_QUEUE + _AWAITS_CHILD, asked).rowcount:
-        connection.execute(_TELL, {"at": at, "parent": parent})
+    connection.execute(UNMARK, (commit.parent,))
+    if status in ENDED:
+        asked = {"at": commit.after.updated_at, "parent": commit.parent, "child": commit.task_id}
+        _wake(connection, _AWAITS_CHILD, asked)
 
 
 def wake_unless_waiting(connection: sqlite3.Connection, commit: Commit) -> None:
     """Queue a task that is leaving memory, where a child that it waits for has ended."""
-    at = commit.after.updated_at
-    asked = {"at": at, "parent": commit.task, "children": json.dumps(commit.awaits)}
-    if connection.execute(_QUEUE + _CHILD_HAS_ENDED, asked).rowcount:
-        connection.execute(_TELL, {"at": at, "parent": commit.task})
+    children = json.dumps(commit.awaits)
+    asked = {"at": commit.after.updated_at, "parent": commit.task, "children": children}
+    _wake(connection, _CHILD_HAS_ENDED, asked)
+
+
+def _wake(connection: sqlite3.Connection, condition: str, asked: Mapping[str, object]) -> None:
+    if connection.execute(_QUEUE + condition, asked).rowcount:
+        connection.execute(_TELL, {"at": asked["at"], "parent": asked["parent"]})
 
 
 def ids(connection: sqlite3.Connection, keys: Collection[int]) -> dict[int, str]:
@@ -110,18 +149,3 @@ def ids(connection: sqlite3.Connection, keys: Collection[int]) -> dict[int, str]
         (json.dumps(list(keys)),),
     )
     return dict(rows.fetchall())
-
-
-def left_behind(connection: sqlite3.Connection, limit: int) -> list[LeftBehind]:
-    """Children that are to be cancelled, of parents that are marked, some of them."""
-    rows = connection.execute(
-        f"""
-        SELECT child.id, parent.id, parent.status
-        FROM task AS parent JOIN task AS child ON child.parent = parent.key
-        WHERE parent.bereft = 1 AND child.parent IS NOT NULL
-          AND child.stays = 0 AND child.status NOT IN ({_STATUSES})
-        LIMIT ?
-        """,
-        (limit,),
-    )
-    return [LeftBehind(child, parent, Status(status)) for child, parent, status in rows]

@@ -234,14 +234,15 @@ _QUESTIONS = (
 
 _REPLIES = ("ALTER TABLE message ADD COLUMN reply BLOB",)
 
-# A child is found by its parent, and a parent that ended without its children by its mark. The last
-# index holds the waits for children that are open.
+# A child is found by its parent, in order of age or by what it has still to do; a parent that its
+# children have yet to follow, by its mark. The last index holds the open waits for children.
 _CHILDREN = (
     "ALTER TABLE task ADD COLUMN parent INTEGER",
-    "ALTER TABLE task ADD COLUMN stays INTEGER NOT NULL DEFAULT 0",
-    "ALTER TABLE task ADD COLUMN bereft INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE task ADD COLUMN on_parent TEXT",
+    "ALTER TABLE task ADD COLUMN trailed INTEGER NOT NULL DEFAULT 0",
     "CREATE INDEX task_child ON task (parent, key) WHERE parent IS NOT NULL",
-    "CREATE INDEX task_bereft ON task (key) WHERE bereft = 1",
+    "CREATE INDEX task_kin ON task (parent, on_parent, status) WHERE parent IS NOT NULL",
+    "CREATE INDEX task_trailed ON task (key) WHERE trailed = 1",
     """
     CREATE INDEX step_awaits ON step (task, key)
     WHERE name = 'ctx.result' AND outcome IS NULL AND output IS NOT NULL

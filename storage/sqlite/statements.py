@@ -162,7 +162,7 @@ def _write_commits(connection: sqlite3.Connection, commits: Sequence[Commit]) ->
 def _has_others(commit: Commit) -> bool:
     rare = commit.resets or commit.runs or commit.snapshots or commit.effects
     mail = commit.sends or commit.takes or commit.seen is not None
-    kin = commit.starts or commit.awaits or children.ends_or_opens(commit)
+    kin = commit.starts or commit.awaits or children.concerns_family(commit)
     return bool(rare or mail or kin)
 
 
@@ -241,7 +241,7 @@ def _write_others(connection: sqlite3.Connection, commit: Commit) -> None:
             forget(connection, commit.task, snapshot.seq, commit.keeps)
     for child in commit.starts:
         children.start(connection, child)
-    if children.ends_or_opens(commit):
+    if children.concerns_family(commit):
         children.family(connection, commit)
     if commit.awaits:
         children.wake_unless_waiting(connection, commit)

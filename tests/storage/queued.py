@@ -30,7 +30,7 @@ class Queued:
     def add(self, *places: Place, **other: Any) -> None:
         """Queue one task at each place, in this order."""
         row = Progress.beginning(1.0)._asdict() | {"actor": "A", "pool": "tasks", "given": "g"}
-        row |= {"seed": b"", "created_at": 1.0, "parent": None, "stays": 0, **other}
+        row |= {"seed": b"", "created_at": 1.0, "parent": None, "on_parent": None, **other}
         made = (row | {"key": key, "id": str(key)} for key in self._keys)
         rows = (one | {"priority": p, "lane": n} for (p, n), one in zip(places, made, strict=False))
         self.connection.execute("BEGIN")

@@ -7,7 +7,8 @@ from typing import Any, Literal
 import pytest
 
 from everstep import Actor, ChildFailed, Retry, Runtime, Status, TaskFailed, step
-from everstep.storage import ENDED, LeftBehind
+from everstep.storage import ENDED
+from everstep.storage.kin import Straggler
 from tests.runtime.kit import Place, next_event, until
 from tests.waits.family import Square, fresh_family
 
@@ -184,16 +185,16 @@ async def test_children_that_their_parent_left_behind_in_a_dead_process_are_canc
         task = await runtime.start(Head(then="wait"), id="head")
         await Square.gate.until("3")
         await next_event(task, "wait_started")
-        await runtime._open().reaper.stop()  # as if the process died here
+        await runtime._open().shepherd.stop()  # as if the process died here
         await task.cancel()
         [child, grandchild] = await below(runtime, "head")
-        found = await runtime._open().store.left_behind(limit=9)
-        assert found == [LeftBehind(child, "head", Status.CANCELLED)]
+        found = await runtime._open().store.stragglers(limit=9)
+        assert found == [Straggler(child, "head", Status.CANCELLED)]
 
     async with place.runtime() as runtime:
         for one in (child, grandchild):
             await until(runtime.task(one), lambda info: info.status is Status.CANCELLED)
-        assert await runtime._open().store.left_behind(limit=9) == []
+        assert await runtime._open().store.stragglers(limit=9) == []
 
 
 async def test_a_cancelled_child_that_is_resumed_goes_on_without_its_parent(place: Place) -> None:

@@ -1,0 +1,145 @@
+"""Children in the store: started once, and brought after their parent page by page."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+
+from everstep.storage import (
+    ChildRow,
+    EventRow,
+    NewTask,
+    Progress,
+    Refused,
+    Status,
+    Store,
+)
+from everstep.storage.kin import PARENT_PAUSED, Straggler
+from everstep.storage.sqlite import children
+from everstep.storage.sqlite.schema import migrate
+from tests.storage.kit import QUEUED, Life, hold, lives, names, settle, snapshot_row, submit
+
+
+def child_of(life: Life, name: str, *, on_parent: str = "cancel", **progress: object) -> ChildRow:
+    """A child of a task, as a commit starts it."""
+    key = life.store.new_key()
+    new = NewTask(key, name, "Child", "tasks", 0, None, "g", b"seed", 1.0, life.key, on_parent)
+    begun: Progress = QUEUED._replace(event_seq=1)._replace(**progress)  # type: ignore[arg-type]  # any column
+    return ChildRow(new, begun, snapshot_row(key), EventRow(key, 1, 1.0, "task_started", None, b""))
+
+
+async def stragglers(store: Store) -> set[str]:
+    return {straggler.id for straggler in await store.stragglers(limit=100)}
+
+
+async def test_a_child_whose_id_exists_is_refused_with_all_of_its_commit(store: Store) -> None:
+    one, two = await lives(store, 2)
+    await hold(store, one.next(starts=(child_of(one, "child"),)))
+
+    starts = (child_of(one, "fresh"), child_of(one, "child"))
+    late = one.next({"event_seq": 1}, starts=starts)
+    notes = submit(store, late, two.checkpoint())
+    refusal, held = [await note.settled for note in notes]
+
+    assert (names([refusal]), held) == (["Superseded"], None)
+    assert isinstance(refusal, Refused)
+    assert refusal.detail == "its child 'child' exists"
+    assert await store.task("fresh") is None
+    assert [row.id for row in await store.tasks(parent=one.key)] == ["child"]
+    row = await store.task(one.id)
+    assert row is not None
+    assert row.progress.event_seq == 0
+
+
+async def test_two_commits_of_one_batch_do_not_start_the_same_child(store: Store) -> None:
+    one, two = await lives(store, 2)
+
+    refusals = await settle(
+        store,
+        one.next(starts=(child_of(one, "child"),)),
+        two.next(starts=(child_of(two, "child"),)),
+    )
+
+    assert names([refusal for refusal in refusals if refusal is not None]) == ["Superseded"]
+    assert [row.parent for row in await store.tasks() if row.id == "child"] == [one.key]
+
+
+WAYS = ("cancel", "follow", "leave")
+
+
+@pytest.mark.parametrize(
+    ("parent", "lagging"),
+    [
+        (Status.FAILED, {"cancel", "follow", "cancel paused", "follow paused"}),
+        (Status.CANCELLED, {"cancel", "follow", "cancel paused", "follow paused"}),
+        (Status.PAUSED, {"follow"}),
+        (Status.WAITING, set[str]()),
+        (Status.SUCCEEDED, set[str]()),
+    ],
+)
+async def test_what_a_task_becomes_shows_which_children_are_to_follow(
+    store: Store, parent: Status, lagging: set[str]
+) -> None:
+    (life,) = await lives(store, 1)
+    open_ones = [child_of(life, way, on_parent=way) for way in WAYS]
+    paused = [
+        child_of(life, f"{way} paused", on_parent=way, status=Status.PAUSED, reason=PARENT_PAUSED)
+        for way in WAYS
+    ]
+    ended = [child_of(life, f"{way} ended", on_parent=way, status=Status.SUCCEEDED) for way in WAYS]
+    await hold(store, life.next(starts=(*open_ones, *paused, *ended)))
+
+    await hold(store, life.next({"status": parent}))
+
+    assert await stragglers(store) == lagging
+
+
+async def test_the_children_that_a_pause_has_taken_along_lag_when_their_parent_goes_on(
+    store: Store,
+) -> None:
+    (life,) = await lives(store, 1)
+    reasons = {"along": PARENT_PAUSED, "alone": "effect_unknown"}
+    paused = [
+        child_of(life, name, on_parent="follow", status=Status.PAUSED, reason=reason)
+        for name, reason in reasons.items()
+    ]
+    await hold(store, life.next(starts=tuple(paused)), life.next({"status": Status.PAUSED}))
+
+    await hold(store, life.next({"status": Status.QUEUED}))
+
+    assert await store.stragglers(limit=9) == [Straggler("along", life.id, Status.QUEUED)]
+
+
+async def test_the_last_child_to_follow_takes_the_mark_of_its_parent_away(store: Store) -> None:
+    (life,) = await lives(store, 1)
+    rows = [child_of(life, name) for name in ("one", "two")]
+    await hold(store, life.next(starts=tuple(rows)), life.next({"status": Status.FAILED}))
+    seen = [await stragglers(store)]
+
+    for row in rows:
+        child = Life(store, id=row.new.id, key=row.new.key, progress=row.progress)
+        await hold(store, child.next({"status": Status.CANCELLED}, parent=life.key))
+        seen.append(await stragglers(store))
+
+    assert seen == [{"one", "two"}, {"two"}, set()]
+
+
+def test_children_are_found_by_an_index() -> None:
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    migrate(connection)
+    asked: list[str] = []
+    connection.set_trace_callback(asked.append)
+    children.stragglers(connection, 5)
+    connection.execute(children.UNMARK, (1,))
+    for mark in children.MARK.values():
+        connection.execute(mark, (1,))
+    connection.set_trace_callback(None)
+
+    for statement in asked:
+        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}")]
+        of_children = [line for line in plan if " child " in line]
+        assert of_children, plan
+        assert all("task_kin (parent=? AND on_parent=?" in line for line in of_children), plan
+        assert not [line for line in plan if line.startswith("SCAN task")], plan
+    connection.close()

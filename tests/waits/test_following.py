@@ -1,0 +1,231 @@
+"""Children that follow their parent are paused with it and go on with it; others take no notice."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Literal
+
+import pytest
+
+from everstep import Actor, NotDone, Pool, Runtime, Status, Task, TaskPaused
+from everstep.storage.kin import Straggler
+from tests.runtime.kit import Place, kinds, until
+from tests.waits.family import Square, fresh_family
+
+__all__ = ["fresh_family"]
+
+
+class Sleeper(Actor, name="following.Sleeper"):
+    async def run(self) -> int:
+        await self.ctx.sleep(1000)
+        return 9
+
+
+class Doubtful(Actor, name="following.Doubtful"):
+    """Starts a child, or one that starts one, and is paused when the test lets it."""
+
+    child: Literal["square", "sleeper", "doubtful"] = "square"
+    on_parent: Literal["cancel", "leave", "follow"] = "follow"
+    pauses: bool = True
+
+    async def run(self) -> Any:
+        child = await self.ctx.start(self.made(), on_parent=self.on_parent)
+        if self.pauses:
+            await self.ctx.once("pay", self.pay)
+        return await child.result()
+
+    def made(self) -> Actor:
+        if self.child == "doubtful":
+            return Doubtful(pauses=False)
+        return Sleeper() if self.child == "sleeper" else Square(number=3, stops=True)
+
+    async def pay(self) -> None:
+        if Square.gate.order.count("pay") == 0:
+            await Square.gate.stop_at("pay")
+            raise OSError("who knows")
+
+
+async def is_paused(task: Task[Any]) -> None:
+    await until(task, lambda info: info.status is Status.PAUSED)
+
+
+async def the_child(runtime: Runtime, task: Task[Any]) -> Task[Any]:
+    [child] = await runtime.tasks(parent=task.id)
+    return runtime.task(child.id)
+
+
+async def asked_to_pause(runtime: Runtime, task: Task[Any]) -> None:
+    """Return when its life begins nothing new."""
+    life = runtime._open().pools.life((await runtime._open().row(task.id)).key)
+    assert life is not None and life.incarnation is not None
+    while not life.incarnation.draining:
+        await asyncio.sleep(0)
+
+
+async def test_a_child_whose_step_runs_is_paused_at_its_checkpoint_and_goes_on_with_its_parent(
+    place: Place,
+) -> None:
+    async with place.runtime(grace=10) as runtime:
+        task = await runtime.start(Doubtful())
+        await Square.gate.until("3")
+        child = await the_child(runtime, task)
+        Square.gate.open("pay")
+        await asked_to_pause(runtime, child)
+        Square.gate.open("3")
+        await is_paused(child)
+        with pytest.raises(TaskPaused, match=f"its parent '{task.id}' is paused"):
+            await child.result()
+        await task.settle("pay", NotDone())
+
+        assert await task.result() == 9
+        assert Square.begun == [3]  # it reached its checkpoint
+        assert "task_resumed" in await kinds(child)
+
+
+@pytest.mark.parametrize("idle_after", [60.0, 0.0], ids=["in memory", "out of memory"])
+async def test_a_child_that_waits_is_paused_and_goes_on_with_its_parent(
+    place: Place, idle_after: float
+) -> None:
+    async with place.runtime(idle_after=idle_after) as runtime:
+        task = await runtime.start(Doubtful(child="sleeper"))
+        await Square.gate.until("pay")
+        child = await the_child(runtime, task)
+        await until(child, lambda info: info.status is Status.WAITING)
+        Square.gate.open("pay")
+        await is_paused(child)
+        place.clock.advance(1000)
+        assert (await child.status()).status is Status.PAUSED
+        await task.settle("pay", NotDone())
+
+        assert await child.result(through_pause=True) == 9
+        assert await task.result() == 9
+
+
+async def test_a_child_that_is_queued_is_paused_and_goes_on_with_its_parent(place: Place) -> None:
+    async with place.runtime(tree=Pool("tasks", max_running=1)) as runtime:
+        task = await runtime.start(Doubtful())
+        await Square.gate.until("pay")
+        child = await the_child(runtime, task)
+        assert (await child.status()).status is Status.QUEUED
+        other = await runtime.start(Square(number=4, stops=True), priority=5)
+        Square.gate.open("pay")
+        await is_paused(child)
+        Square.gate.open("4")
+        Square.gate.open("3")
+        assert await other.result() == 16
+        assert Square.begun == [4]
+        await task.settle("pay", NotDone())
+
+        assert await task.result() == 9
+
+
+async def test_the_children_of_a_child_follow_too(place: Place) -> None:
+    async with place.runtime() as runtime:
+        task = await runtime.start(Doubtful(child="doubtful"))
+        await Square.gate.until("3")
+        Square.gate.open("pay")
+        child = await the_child(runtime, task)
+        await is_paused(child)
+        await is_paused(await the_child(runtime, child))
+        Square.gate.open("3")
+        await task.settle("pay", NotDone())
+
+        assert await task.result() == 9
+
+
+@pytest.mark.parametrize("on_parent", ["cancel", "leave"])
+async def test_a_child_that_does_not_follow_takes_no_notice_of_a_pause(
+    place: Place, on_parent: Literal["cancel", "leave"]
+) -> None:
+    async with place.runtime() as runtime:
+        task = await runtime.start(Doubtful(on_parent=on_parent))
+        await Square.gate.until("3")
+        Square.gate.open("pay")
+        await is_paused(task)
+        assert await runtime._open().store.stragglers(limit=9) == []
+        Square.gate.open("3")
+
+        assert await (await the_child(runtime, task)).result() == 9
+        assert (await task.status()).status is Status.PAUSED
+
+
+async def test_a_child_that_an_operator_lets_go_on_does_so_without_its_parent(
+    place: Place,
+) -> None:
+    async with place.runtime() as runtime:
+        task = await runtime.start(Doubtful(child="sleeper"))
+        await Square.gate.until("pay")
+        Square.gate.open("pay")
+        child = await the_child(runtime, task)
+        await is_paused(child)
+        await child.resume(by="ann")
+        await until(child, lambda info: info.status is Status.WAITING)
+        place.clock.advance(1000)
+
+        assert await child.result() == 9
+        assert (await task.status()).status is Status.PAUSED
+
+
+async def test_a_child_that_is_paused_for_its_own_sake_stays_so(place: Place) -> None:
+    class Alone(Actor, name="following.Alone"):
+        """Is paused before its parent."""
+
+        async def run(self) -> None:
+            await self.ctx.once("key", self.fail)
+
+        async def fail(self) -> None:
+            raise OSError("who knows")
+
+    class Above(Doubtful, name="following.Above"):
+        def made(self) -> Actor:
+            return Alone()
+
+    async with place.runtime() as runtime:
+        task = await runtime.start(Above())
+        await Square.gate.until("pay")
+        child = await the_child(runtime, task)
+        await is_paused(child)
+        Square.gate.open("pay")
+        await is_paused(task)
+        await task.settle("pay", NotDone())
+        await until(task, lambda info: info.status is Status.WAITING)
+
+        assert (await child.status()).reason == "effect_unknown"
+
+
+async def test_children_that_a_dead_process_did_not_pause_are_paused_by_the_next(
+    place: Place,
+) -> None:
+    async with place.runtime() as runtime:
+        task = await runtime.start(Doubtful(child="sleeper"), id="head")
+        await Square.gate.until("pay")
+        await runtime._open().shepherd.stop()  # as if the process died here
+        Square.gate.open("pay")
+        await is_paused(task)
+        child = await the_child(runtime, task)
+        lagging = [Straggler(child.id, "head", Status.PAUSED)]
+        assert await runtime._open().store.stragglers(limit=9) == lagging
+        child_id = child.id
+
+    async with place.runtime() as runtime:
+        await is_paused(runtime.task(child_id))
+        assert await runtime._open().store.stragglers(limit=9) == []
+        await runtime._open().shepherd.stop()
+        await runtime.task("head").settle("pay", NotDone())
+        lagging = await runtime._open().store.stragglers(limit=9)
+        assert [one.id for one in lagging] == [child_id]
+
+    async with place.runtime() as runtime:
+        await until(runtime.task(child_id), lambda info: info.status is Status.WAITING)
+
+
+async def test_a_paused_child_is_cancelled_with_its_parent(place: Place) -> None:
+    async with place.runtime() as runtime:
+        task = await runtime.start(Doubtful(child="sleeper"))
+        await Square.gate.until("pay")
+        Square.gate.open("pay")
+        child = await the_child(runtime, task)
+        await is_paused(child)
+        await task.cancel()
+
+        await until(child, lambda info: info.status is Status.CANCELLED)
