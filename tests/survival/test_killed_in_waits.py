@@ -8,7 +8,7 @@ import pytest
 
 from everstep.testing import History, Zygote, survive, survive_simulated
 from tests.survival.approving import approve
-from tests.survival.parents import CHILDREN, forsaken, raised
+from tests.survival.parents import CHILDREN, forsaken, offices, paused_along, raised
 from tests.survival.strategies import LONG, tried
 from tests.survival.talking import ASKERS, QUESTIONS, talk
 from tests.survival.timed import timed
@@ -121,10 +121,52 @@ def test_a_killed_parent_starts_no_child_twice_and_loses_no_result(
 def test_a_parent_that_dies_at_every_boundary_starts_no_child_twice_and_loses_no_result(
     idle_after: float,
 ) -> None:
-    survive_simulated(raised, idle_after, chains=2000 if LONG else 12, check=every_child_ended_once)
+    survive_simulated(
+        raised,
+        idle_after,
+        boundaries=tried(idle_after),
+        chains=2000 if LONG else 12,
+        check=every_child_ended_once,
+    )
 
 
 def test_the_children_of_a_parent_that_failed_are_cancelled_wherever_the_process_dies() -> None:
     histories = survive_simulated(forsaken, chains=2000 if LONG else 12)
 
     assert [child.split()[1] for child in histories[0].result["children"]] == ["cancelled"] * 3
+
+
+def test_the_children_that_follow_a_parent_are_paused_with_it_wherever_the_process_dies() -> None:
+    histories = survive_simulated(paused_along, chains=2000 if LONG else 12)
+
+    assert histories[0].result == {"pauses": [1, 1, 1]}
+
+
+GIVEN = {"started": True, "texts": ["one", "two", "three"], "told": ["one", "three", "two"]}
+
+
+@pytest.mark.real
+def test_a_killed_server_starts_no_child_twice_and_hears_of_each_once(
+    zygote: Zygote, tmp_path: Path
+) -> None:
+    histories = survive(
+        zygote,
+        offices,
+        tmp_path,
+        0.0,
+        boundaries=None if LONG else 4,
+        chains=300 if LONG else 1,
+    )
+
+    assert histories[0].result == GIVEN
+
+
+@pytest.mark.parametrize("idle_after", [20.0, 0.0])
+def test_a_server_that_dies_at_every_boundary_starts_no_child_twice_and_hears_of_each_once(
+    idle_after: float,
+) -> None:
+    histories = survive_simulated(
+        offices, idle_after, boundaries=tried(idle_after), chains=2000 if LONG else 12
+    )
+
+    assert histories[0].result == GIVEN
