@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 
-from everstep import Actor, ChildFailed, Retry, Runtime, Status, TaskFailed, step
+from everstep import Actor, ChildFailed, Pool, Retry, Runtime, Status, TaskFailed, step
 from everstep.storage import ENDED
 from everstep.storage.kin import Straggler
 from tests.runtime.kit import Place, next_event, until
@@ -100,6 +102,27 @@ async def test_a_gathering_in_a_step_and_one_of_nobody_at_once_are_refused(place
             await (await runtime.start(Wrong(limit=0))).result()
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+async def test_ten_thousand_children_of_one_parent_work(tmp_path: Path) -> None:
+    class Same(Actor, name="families.Same"):
+        number: int
+
+        async def run(self) -> int:
+            return self.number
+
+    class All(Actor, name="families.All"):
+        async def run(self) -> int:
+            return sum(await self.ctx.map(lambda n: Same(number=n), range(10_000), limit=1000))
+
+    tree = Pool("tasks", max_running=200)
+    async with Runtime(tmp_path / "tasks.db", tree=tree, durability="normal") as runtime:
+        task = await runtime.start(All(), id="parent")
+
+        assert await task.result() == sum(range(10_000))
+        assert len(await runtime.tasks(parent="parent", limit=20_000)) == 10_000
+
+
 # --- the end of the parent --------------------------------------------------------------------
 
 
@@ -147,6 +170,32 @@ async def test_with_a_parent_its_children_are_cancelled_and_theirs(place: Place)
             await until(runtime.task(child), lambda info: info.status is Status.CANCELLED)
             last = [e async for e in runtime.task(child).events() if e.kind == "task_cancelled"]
             assert "was cancelled" in last[0].data["why"]
+
+
+async def test_all_children_of_a_parent_are_cancelled_however_many_they_are(place: Place) -> None:
+    class Crowd(Actor, name="families.Crowd"):
+        async def run(self) -> None:
+            for _ in range(10):
+                await self.more()
+            await self.ctx.sleep(10**6)
+
+        @step
+        async def more(self) -> None:
+            for _ in range(50):
+                await self.ctx.start(Square(number=3, stops=True))
+
+    async with place.runtime(pool={"max_running": 5}) as runtime:
+        task = await runtime.start(Crowd())
+        await next_event(task, "wait_started")
+        await task.cancel()
+        last = (await runtime.tasks(parent=task.id, limit=1000))[-1]
+        await until(runtime.task(last.id), lambda info: info.status is Status.CANCELLED)
+        while await runtime._open().store.stragglers(limit=1):
+            await asyncio.sleep(0)
+
+        children = await runtime.tasks(parent=task.id, limit=1000)
+        assert {child.status for child in children} == {Status.CANCELLED}
+        assert len(children) == 500
 
 
 async def test_with_a_parent_that_was_given_up_its_children_are_cancelled(place: Place) -> None:
