@@ -84,13 +84,15 @@ def _models(kind: type[BaseModel]) -> list[type[BaseModel]]:
     return found
 
 
-async def ask(call: Call, question: bytes, kind: Any, timeout: object) -> Any:
+async def ask(
+    call: Call, question: bytes, kind: Any, timeout: object, remind: float | None = None
+) -> Any:
     """The answer of a person, read as `kind`. Raises WaitTimeout."""
     wanted = answer_id(call.identity)
 
     def fits(mail: Mail) -> bool:
         return mail.id == wanted
 
-    body = await take(call, fits, timeout, question)
+    body = await take(call, fits, timeout, question, remind)
     where = f"the answer to {call.identity}"
     return call.scope.life.decode(call.scope, ValueCodec.of(kind), split(body)["value"], where)

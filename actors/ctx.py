@@ -21,6 +21,7 @@ from .offspring import Offspring
 from .once import perform_once
 from .peer import Peer
 from .receiving import SEND, receive, ride
+from .step import seconds_of
 from .timers import chosen_delay, chosen_instant, sleep
 from .values import ValueCodec
 from .verbs import verb_of, waited
@@ -219,6 +220,7 @@ class Ctx(Offspring):
         *,
         schema: type[M],
         timeout: float | timedelta | None = None,
+        remind: float | timedelta | None = None,
         key: str = "",
     ) -> Coroutine[Any, Any, M]: ...
     @overload
@@ -228,6 +230,7 @@ class Ctx(Offspring):
         *,
         schema: object,
         timeout: float | timedelta | None = None,
+        remind: float | timedelta | None = None,
         key: str = "",
     ) -> Coroutine[Any, Any, Any]: ...
     def ask_human(
@@ -236,6 +239,7 @@ class Ctx(Offspring):
         *,
         schema: object,
         timeout: float | timedelta | None = None,
+        remind: float | timedelta | None = None,
         key: str = "",
     ) -> Coroutine[Any, Any, Any]:
         """Put a question into the inbox and wait for the answer of a person.
@@ -243,14 +247,20 @@ class Ctx(Offspring):
         `schema` is a pydantic model, bool, int, float, str or a Literal of such. The question is in
         `runtime.inbox()` while the wait is open, and `task.answer(…)` ends it. `timeout` counts
         from the beginning, over restarts too. Cancelling it takes the question back.
+        Every `remind` seconds without an answer a reminder is recorded, in memory or out of it: an
+        event `wait_reminded`, and in the inbox. Whoever delivers it to people reads these.
 
         Raises:
             WaitTimeout: nobody answered in time. A replay raises it again.
             WaitInStep: it was called in a step.
         """
-        question = question_of(prompt, schema)
+        question, every = question_of(prompt, schema), seconds_of("remind", remind)
         return waited(
-            self._scope, ASK, prompt[:200], key, lambda call: ask(call, question, schema, timeout)
+            self._scope,
+            ASK,
+            prompt[:200],
+            key,
+            lambda call: ask(call, question, schema, timeout, every),
         )
 
     def send(

@@ -10,6 +10,7 @@ from ..storage.mail import Mail
 from ..storage.records import StepRow
 from . import rows
 from .errors import WaitTimeout
+from .reminders import with_reminders
 from .timers import chosen_delay
 from .wait import Answer, Wait
 
@@ -23,11 +24,15 @@ TIMED_OUT = b"null"
 
 
 async def take(
-    call: Call, fits: Callable[[Mail], bool], timeout: object, question: bytes | None = None
+    call: Call,
+    fits: Callable[[Mail], bool],
+    timeout: object,
+    question: bytes | None = None,
+    remind: float | None = None,
 ) -> bytes:
     """The body of the first message that fits, taken for good; or that of the recorded one.
 
-    `question` is kept in the row while the wait is open.
+    `question` is kept in the row while the wait is open, and called to mind every `remind` seconds.
     Raises WaitTimeout when the time is over first, now or in the life that waited.
     """
     life = call.scope.life
@@ -39,6 +44,9 @@ async def take(
     call.scope.takes_off(call)
     try:
         life.journal.enter_live(life.root.view)
+        if question is not None:
+            kept = None if row is None else row.output
+            question = with_reminders(question, remind, kept, life.clock)
         wait = Wait(call.scope, begun(call, row, timeout, question), listens=True)
 
         async def answer() -> Answer | None:
@@ -46,7 +54,10 @@ async def take(
             if mail is not None:
                 return Answer(mail.body, mail)
             over = wait.due is not None and left_of(life.clock, wait.due) <= 0
-            return Answer(TIMED_OUT) if over else None
+            if over:
+                return Answer(TIMED_OUT)
+            life.waits.reminds(wait)
+            return None
 
         return _body(call, await life.waits.until(wait, answer))
     finally:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..storage.clock import Due
 from ..storage.mail import Mail
 from ..storage.records import StepRow
 from . import rows
+from .reminders import next_reminder
 from .traffic import resolve
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ class Answer(NamedTuple):
 class Wait:
     """One wait that is under way: its row, if it has one, and who stands in it."""
 
-    __slots__ = ("child", "due", "listens", "row", "scope", "task", "woken")
+    __slots__ = ("child", "due", "listens", "reminder", "row", "scope", "task", "woken")
 
     def __init__(
         self,
@@ -45,8 +47,14 @@ class Wait:
         self.scope = scope
         self.row = row
         self.due = None if row is None else rows.due_of(row)
+        self.reminder = next_reminder(row, scope.life.clock)
         self.task: asyncio.Task[Any] | None = None
         self.woken: asyncio.Future[None] | None = None
+
+    @property
+    def dues(self) -> list[Due]:
+        """When something of it falls due: its end, a reminder."""
+        return [due for due in (self.due, self.reminder) if due is not None]
 
     def wake(self) -> None:
         """Let who stands in it look whether it is over."""

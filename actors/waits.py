@@ -15,6 +15,7 @@ from . import rows
 from .errors import Suspended
 from .exits import Left
 from .mailbox import Mailbox
+from .reminders import next_reminder, remind
 from .standstill import Look
 from .traffic import resolve
 from .wait import Answer, Wait
@@ -149,8 +150,8 @@ class Waits:
         wait.task = asyncio.current_task()
         self._standing[wait] = None
         timer = None
-        if wait.due is not None:
-            left = min(left_of(life.clock, wait.due), _LOOK)
+        if wait.dues:
+            left = min(_LOOK, *(left_of(life.clock, due) for due in wait.dues))
             timer = life.clock.call_later(left, partial(resolve, woken))
         self.stir()
         try:
@@ -185,6 +186,17 @@ class Waits:
         ledger.event("wait_ended", step=row.identity, data=data)
         ledger.write()
         return row
+
+    def reminds(self, wait: Wait) -> None:
+        """Give the reminder of a question, if one is due: one commit with when the next one is."""
+        life, due = self._life, wait.reminder
+        if due is None or wait.row is None or left_of(life.clock, due) > 0 or not life.goes_on:
+            return
+        wait.row = remind(life.ledger, wait.row)
+        wait.reminder = next_reminder(wait.row, life.clock)
+        if self.resting:
+            life.ledger.due(self._earliest())
+        life.ledger.write()
 
     def _cancelled(self, wait: Wait) -> None:
         """The caller has given it up: a replay that comes here begins it anew."""
@@ -286,7 +298,7 @@ class Waits:
         )
 
     def _earliest(self) -> Due | None:
-        dues = [wait.due for wait in self._standing if wait.due is not None]
+        dues = [due for wait in self._standing for due in wait.dues]
         return min(dues, key=partial(left_of, self._life.clock), default=None)
 
     # --- leaving memory -----------------------------------------------------------------------

@@ -11,6 +11,7 @@ from pydantic_core import from_json
 
 from .actors.asking import ASK, answer_id, packed_answer, type_of
 from .actors.errors import BadCall
+from .actors.reminders import Reminders
 from .actors.values import first_problem
 from .errors import AlreadyAnswered, NotAsked, WrongAnswer
 from .posting import deliver
@@ -40,6 +41,10 @@ class Question:
     since: datetime
     until: datetime | None
     """When its time is over."""
+    reminders: int
+    """How many reminders there were, see `remind=`. Who delivers them is the application's."""
+    reminded_at: datetime | None
+    """When the newest was due and recorded."""
 
 
 async def open_questions(session: Session, after: int, limit: int) -> list[Question]:
@@ -51,6 +56,8 @@ async def open_questions(session: Session, after: int, limit: int) -> list[Quest
 
 def _question(number: int, task_id: str, row: StepRow) -> Question:
     kept = from_json(row.output or b"{}")
+    reminders = Reminders.of(row.output)
+    last = None if reminders is None else reminders.last
     return Question(
         number=number,
         task_id=task_id,
@@ -59,6 +66,8 @@ def _question(number: int, task_id: str, row: StepRow) -> Question:
         schema=kept["schema"],
         since=datetime.fromtimestamp(row.started_at, UTC),
         until=None if row.due_at is None else datetime.fromtimestamp(row.due_at, UTC),
+        reminders=0 if reminders is None else reminders.given,
+        reminded_at=None if last is None else datetime.fromtimestamp(last, UTC),
     )
 
 

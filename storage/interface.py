@@ -241,6 +241,13 @@ class Store(Protocol):
         """Seconds until the first wait of a task out of memory falls due; 0 where one is."""
         ...
 
+    async def open_waits(self, keys: Collection[int]) -> list[StepRow]:
+        """Rows without an outcome of these tasks, in their present chapters, that fall due.
+
+        Or that hold a question. The cost grows with the steps of the tasks.
+        """
+        ...
+
     async def messages(self, key: int, *, after: int = 0, limit: int = 200) -> list[Mail]:
         """Messages to a task that nobody has taken, those after a place, in order."""
         ...

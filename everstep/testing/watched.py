@@ -197,6 +197,9 @@ class WatchedStore:
     async def next_wait(self, pool: str, *, now: float, since_boot: float | None) -> float | None:
         return await self._store.next_wait(pool, now=now, since_boot=since_boot)
 
+    async def open_waits(self, keys: Collection[int]) -> list[StepRow]:
+        return await self._store.open_waits(keys)
+
     async def messages(self, key: int, *, after: int = 0, limit: int = 200) -> list[Mail]:
         return await self._store.messages(key, after=after, limit=limit)
 

@@ -281,6 +281,10 @@ class SqlStore(ABC):
             partial(waits.next_wait, pool=pool, now=now, since_boot=since_boot)
         )
 
+    async def open_waits(self, keys: Collection[int]) -> list[StepRow]:
+        """Rows without an outcome, in the present chapter, that fall due or hold a question."""
+        return await self._reading().run(partial(waits.open_waits, keys=keys))
+
     async def messages(self, key: int, *, after: int = 0, limit: int = 200) -> list[Mail]:
         """Messages to a task that nobody has taken, those after a place, in order."""
         return await self._reading().run(

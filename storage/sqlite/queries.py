@@ -31,6 +31,7 @@ __all__ = [
     "effects",
     "events",
     "head",
+    "listed",
     "next_due",
     "open_steps",
     "orphans",
@@ -110,8 +111,8 @@ def tasks(
             """,
             {
                 "after": after,
-                "statuses": _listed(statuses),
-                "actors": _listed(actors),
+                "statuses": listed(statuses),
+                "actors": listed(actors),
                 "pool": pool,
                 "lane": lane,
                 "parent": parent,
@@ -149,7 +150,7 @@ def claimable(
     """Queued tasks that are due and no suspects: of each queue the oldest."""
     asked = {
         "pool": pool,
-        "actors": _listed(actors),
+        "actors": listed(actors),
         "now": now,
         "since_boot": since_boot,
         "suspects_from": suspects_from,
@@ -179,7 +180,7 @@ def suspects(
               AND deaths > 0 AND deaths >= ?  -- the first is for the index
             ORDER BY death_epoch DESC, key LIMIT ?
             """,
-            (pool, _listed(actors), suspects_from, limit),
+            (pool, listed(actors), suspects_from, limit),
         )
     )
 
@@ -236,7 +237,7 @@ def open_steps(connection: sqlite3.Connection, keys: Collection[int]) -> list[St
         WHERE task IN (SELECT value FROM json_each(?)) AND open = 1
         ORDER BY task, position
         """,
-        (_listed(keys),),
+        (listed(keys),),
     )
     return [step_row(row) for row in rows]
 
@@ -384,6 +385,6 @@ def appends_page(
     ).fetchall()
 
 
-def _listed(values: Collection[object]) -> str:
+def listed(values: Collection[object]) -> str:
     """A collection as one parameter, for `json_each`."""
     return json.dumps(list(values))

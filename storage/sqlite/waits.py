@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Collection
 
-from ..records import TaskRow
-from .queries import TASK_COLUMNS, task_rows
+from ..records import StepRow, TaskRow
+from .queries import TASK_COLUMNS, listed, step_row, task_rows
 
-__all__ = ["due_waits", "next_wait"]
+__all__ = ["due_waits", "next_wait", "open_waits"]
+
+_STEP = ", ".join(f"step.{field}" for field in StepRow._fields)
 
 # Each of the two is the condition of an index. An instant that is kept in seconds since boot is
 # measured by those, any other by the wall clock.
@@ -64,3 +67,17 @@ def next_wait(
         {"pool": pool, "now": now, "since_boot": since_boot},
     ).fetchone()
     return row[0]
+
+
+def open_waits(connection: sqlite3.Connection, keys: Collection[int]) -> list[StepRow]:
+    """Rows without an outcome, in the present chapter, that fall due or hold a question."""
+    rows = connection.execute(
+        f"""
+        SELECT {_STEP} FROM step JOIN task ON task.key = step.task
+        WHERE step.task IN (SELECT value FROM json_each(?)) AND step.chapter = task.chapter
+          AND step.outcome IS NULL AND (step.due_at IS NOT NULL OR step.output IS NOT NULL)
+        ORDER BY step.task, step.position
+        """,
+        (listed(keys),),
+    )
+    return [step_row(row) for row in rows]

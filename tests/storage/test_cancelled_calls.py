@@ -30,6 +30,7 @@ READS: dict[str, Calls] = {
     "queues": lambda store, life: store.queues(),
     "orphans": lambda store, life: store.orphans(),
     "open_steps": lambda store, life: store.open_steps([life.key]),
+    "open_waits": lambda store, life: store.open_waits([life.key]),
     "next_due": lambda store, life: store.next_due("tasks", now=1.0, since_boot=None),
     "load a plan": lambda store, life: store.load(life.key, flow=False),
     "load a flow": lambda store, life: store.load(life.key, flow=True),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from everstep.storage import Share, Status, Store, TaskNotFound
+from everstep.storage import Share, Status, StepRow, Store, TaskNotFound
 from tests.storage.kit import (
     Life,
     begun_row,
@@ -192,6 +192,22 @@ async def test_open_steps_are_those_that_have_begun_and_not_ended(store: Store) 
 
     assert rows == [begun_row(one.key, "0/a"), begun_row(other.key, "0/a", serial=2)]
     assert await store.open_steps([]) == []
+
+
+async def test_open_waits_fall_due_or_hold_a_question_and_have_no_outcome(store: Store) -> None:
+    one, other = await lives(store, 2)
+
+    def wait(identity: str, **fields: Any) -> StepRow:
+        return step_row(one.key, identity, seq=None, outcome=None)._replace(**fields)
+
+    sleeps = wait("a", due_at=5.0, output=None)
+    asks = wait("b", output=b'{"prompt":"Well?"}')
+    ended = step_row(one.key, "c", due_at=5.0)
+    given_up = wait("d", output=None)
+    await hold(store, one.next(steps=(sleeps, asks, ended, given_up)))
+
+    assert await store.open_waits([one.key, other.key]) == [sleeps, asks]
+    assert await store.open_waits([]) == []
 
 
 async def test_the_next_due_is_that_of_a_queued_task_of_the_pool(store: Store) -> None:

@@ -32,6 +32,7 @@ BY_INDEX: list[tuple[Query, str]] = [
     (lambda c: waits.due_waits(c, "tasks", 1.0, 1.0, 10), "task_due_by_wall"),
     (lambda c: waits.next_wait(c, "tasks", 1.0, 1.0), "task_due_by_boot"),
     (lambda c: waits.next_wait(c, "tasks", 1.0, 1.0), "task_due_by_wall"),
+    (lambda c: waits.open_waits(c, [1]), "sqlite_autoindex_step_1"),
     (lambda c: messages.messages(c, 1, 0, 10), "message_untaken"),
     (lambda c: messages.recipient(c, "id"), "message_untaken"),
     (lambda c: messages.request(c, 1, "id"), "sqlite_autoindex_message_1"),
