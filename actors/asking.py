@@ -16,7 +16,16 @@ from .values import DEFAULT_LIMITS, Limits, ValueCodec
 if TYPE_CHECKING:
     from .scope import Call
 
-__all__ = ["ASK", "answer_id", "ask", "packed_answer", "question_of", "schema_of", "type_of"]
+__all__ = [
+    "ASK",
+    "answer_id",
+    "ask",
+    "heard",
+    "packed_answer",
+    "question_of",
+    "schema_of",
+    "type_of",
+]
 
 ASK = "ctx.ask_human"
 _PLAIN: tuple[type, ...] = (bool, int, float, str)
@@ -28,12 +37,14 @@ def answer_id(question: str) -> str:
     return f"\x01{question}"
 
 
-def packed_answer(kind: Any, data: object, where: str, limits: Limits = DEFAULT_LIMITS) -> bytes:
+def packed_answer(
+    kind: Any, data: object, by: str | None, where: str, limits: Limits = DEFAULT_LIMITS
+) -> bytes:
     """An answer as it is kept. Raises pydantic's ValidationError where it is none of `kind`."""
     codec = ValueCodec.of(kind)
     valid = TypeAdapter[Any](kind).validate_python(data)
     value = codec.encode(valid, where, limits)
-    return join({"kind": _NO_NAME, "value": value})
+    return join({"kind": _NO_NAME, "value": value, "by": to_json(by)})
 
 
 def question_of(prompt: object, kind: Any) -> bytes:
@@ -88,11 +99,18 @@ async def ask(
     call: Call, question: bytes, kind: Any, timeout: object, remind: float | None = None
 ) -> Any:
     """The answer of a person, read as `kind`. Raises WaitTimeout."""
+    body = await heard(call, question, timeout, remind)
+    where = f"the answer to {call.identity}"
+    return call.scope.life.decode(call.scope, ValueCodec.of(kind), split(body)["value"], where)
+
+
+async def heard(
+    call: Call, question: bytes, timeout: object = None, remind: float | None = None
+) -> bytes:
+    """The answer of a person as it is kept. Raises WaitTimeout."""
     wanted = answer_id(call.identity)
 
     def fits(mail: Mail) -> bool:
         return mail.id == wanted
 
-    body = await take(call, fits, timeout, question, remind)
-    where = f"the answer to {call.identity}"
-    return call.scope.life.decode(call.scope, ValueCodec.of(kind), split(body)["value"], where)
+    return await take(call, fits, timeout, question, remind)

@@ -31,6 +31,8 @@ class StepOptions:
     key: str | Callable[..., object] | None = None
     lazy: bool = False
     thread: bool = False
+    approval: str | None = None
+    """What a person is asked before the first attempt, with fields to be filled in."""
 
     @property
     def limited(self) -> bool:

@@ -173,11 +173,13 @@ class AmbiguousStep(EverstepError):
 class WaitInStep(EverstepError):
     """A durable wait was asked for inside a step. Never retried."""
 
-    def __init__(self, verb: str, step: str) -> None:
+    def __init__(self, verb: str, step: str, approval: bool = False) -> None:
         self.verb = verb
         self.step = step
+        self.approval = approval
+        asks = ", which waits for its approval," if approval else ""
         super().__init__(
-            f"{verb} was called in step {step}, which runs again from its beginning when it "
+            f"{verb}{asks} was called in step {step}, which runs again from its beginning when it "
             "fails or its process dies; split the step, and wait between its halves:\n"
             "    async def run(self):\n"
             f"        await self.{step}_before()\n"
@@ -207,14 +209,18 @@ class ReplayMismatch(EverstepError):
     """
 
     def __init__(
-        self, step: str, recorded: str, present: str, parameter: str | None, finished: bool = True
+        self,
+        step: str,
+        recorded: str,
+        present: str,
+        parameter: str | None,
+        was: str = "was finished",
     ) -> None:
         self.step = step
         self.recorded = recorded
         self.present = present
         self.parameter = parameter
-        self.finished = finished
-        was = "was finished" if finished else "had begun an effect"
+        self.was = was
         example = f'@step(key="{parameter}")' if parameter else "ctx.step(…, key=…)"
         super().__init__(
             f"step {step} {was} with {recorded} and is now called with {present}; "

@@ -13,6 +13,7 @@ from ..storage.clock import Due, due_in, left_of
 from ..storage.errors import StaleAttempt
 from ..storage.records import Outcome, StepRow
 from . import rows
+from .approval import approval_of, approved
 from .attempt import Attempt
 from .errors import ProcessDied, UnaskedCancellation
 from .failures import Failure, StepFailed, failure_of, found_in, read_failure
@@ -38,12 +39,23 @@ async def perform(life: Incarnation, call: Call, *, ends_plan: bool = False) -> 
 
     Raises:
         StepFailed: all its attempts are used up, now or in an earlier life.
+        Rejected: a person said no to it, now or in an earlier life.
         Refused, StoreFailed: the task is no longer ours.
     """
     row = life.take(call)
     if row is not None and row.outcome is not None:
         return _replayed(life, call, row)
     call.scope.takes_off(call)
+    try:
+        if call.definition.options.approval is not None:
+            await approved(life, call)
+        return await _in_traffic(life, call, row, ends_plan)
+    finally:
+        call.scope.has_landed(call)
+
+
+async def _in_traffic(life: Incarnation, call: Call, row: StepRow | None, ends_plan: bool) -> Any:
+    """Execute the step, as something that keeps the life from resting."""
     life.journal.enter_live(life.root.view)
     traffic = life.journal.traffic
     traffic.enters()
@@ -56,10 +68,11 @@ async def perform(life: Incarnation, call: Call, *, ends_plan: bool = False) -> 
         if life.goes_on:
             life.journal.no_longer_due()
             life.waits.backs_off_no_more()
-        call.scope.has_landed(call)
 
 
 def _replayed(life: Incarnation, call: Call, row: StepRow) -> Any:
+    if call.definition.options.approval is not None:
+        life.journal.recollection.drop({approval_of(row.identity)})
     life.sync(call.scope)
     life.remember(call, row)
     if row.outcome is Outcome.FAILED:

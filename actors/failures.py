@@ -19,6 +19,7 @@ __all__ = [
     "HandlerFailed",
     "MessageRefused",
     "ParentPaused",
+    "Rejected",
     "StepFailed",
     "failure_of",
     "found_in",
@@ -118,6 +119,24 @@ class StepFailed(EverstepError):
     def is_a(self, kind: type[BaseException]) -> bool:
         """Whether the last attempt failed with an instance of `kind`."""
         return self.failure.is_a(kind)
+
+
+class Rejected(EverstepError):
+    """A person said no to a step with `approval=`, which has not run. Never retried.
+
+    Carries the same facts live and after a restart: a no stays a no.
+    """
+
+    def __init__(self, step: str, identity: str, by: str | None, comment: str | None) -> None:
+        self.step = step
+        self.identity = identity
+        self.by = by
+        self.comment = comment
+        said = "" if comment is None else f", who says: {comment}"
+        super().__init__(
+            f"step {identity} was rejected by {by or 'somebody who gave no name'}{said}; it has "
+            "not run: go on without it in `run` (except Rejected: …), or start a new task"
+        )
 
 
 class HandlerFailed(EverstepError):

@@ -15,7 +15,13 @@ from .step import StepMaker, flag_of, made, retry_of, seconds_of
 if TYPE_CHECKING:
     from .retry import Retry
 
-__all__ = ["handler"]
+__all__ = ["NO_APPROVAL", "handler"]
+
+NO_APPROVAL = (
+    "a server that waited for a person to say yes would hold up all its other messages",
+    "a flow or a plan with that step, started for each request",
+)
+"""Why neither a handler nor a step of a server waits for a person, and what does."""
 
 F = TypeVar("F", bound=Callable[..., Coroutine[Any, Any, Any]])
 A = TypeVar("A")
@@ -52,6 +58,7 @@ def handler(
     readonly: bool = False,
     on_failure: Literal["refuse", "crash"] = "refuse",
     thread: bool = False,
+    approval: object = None,
 ) -> Any:
     """Make a method of an actor one that is called by messages; the actor is a server then.
 
@@ -65,6 +72,8 @@ def handler(
 
     Raises BadActor and BadCall, where it is written, for what cannot work.
     """
+    if approval is not None:
+        raise BadCall("approval", approval, *NO_APPROVAL)
     options = HandlerOptions(
         retry=retry_of(retry),
         timeout=seconds_of("timeout", timeout),

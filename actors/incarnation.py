@@ -352,7 +352,8 @@ class Incarnation(Keeping):
             return row
         self.journal.recollection.put(row)
         example = call.definition.key_example()
-        error = ReplayMismatch(row.identity, row.preview, call.preview, example, finished)
+        was = "was finished" if finished else "had begun an effect"
+        error = ReplayMismatch(row.identity, row.preview, call.preview, example, was)
         self.halt(call.scope, "replay_mismatch", error, "resume()")
         raise error
 

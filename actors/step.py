@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol
 from .annotations import names_around
 from .definition import HandlerOptions, StepDefinition, StepOptions, is_async
 from .errors import BadActor, BadCall
+from .prompt import check_fields, template_of
 
 if TYPE_CHECKING:
     from .retry import Retry
@@ -72,6 +73,7 @@ def step(
     key: str | KeyFunction | None = None,
     checkpoint: Literal["each", "lazy"] = "each",
     thread: bool = False,
+    approval: str | None = None,
 ) -> StepMaker: ...
 def step(
     fn: Callable[..., Any] | None = None,
@@ -83,6 +85,7 @@ def step(
     key: str | KeyFunction | None = None,
     checkpoint: Literal["each", "lazy"] = "each",
     thread: bool = False,
+    approval: str | None = None,
 ) -> Any:
     """Make a method of an actor a step: the unit that is retried and checkpointed.
 
@@ -91,6 +94,11 @@ def step(
     failed. `key` names the parameter that tells overlapping calls apart, or is a function of the
     arguments. `checkpoint="lazy"` lets the checkpoint ride with the next durable write. A plain
     `def` runs in a thread; `thread=True` says so.
+
+    With `approval` the step waits, as durably as `ctx.ask_human`, until a person has said yes, and
+    only then begins its first attempt; a no raises Rejected. The text is what is asked, with fields
+    of `self` and of the parameters: `"Publish {self.topic} to {channel}?"`. It is asked once for a
+    call, whatever attempts and restarts follow. Such a step is called in `run`, or part of a plan.
 
     On an actor that no runtime runs, a step is the plain function: no retry, no checkpoint.
 
@@ -103,6 +111,7 @@ def step(
         key=_key(key),
         lazy=_is_lazy(checkpoint),
         thread=flag_of("thread", thread),
+        approval=template_of(approval),
     )
 
     def make(fn: Any, /) -> Any:
@@ -141,6 +150,7 @@ def made(fn: Any, options: StepOptions, frame: FrameType) -> Callable[..., Any]:
         names=names_around(fn, frame, whole=isinstance(options, HandlerOptions)),
     )
     _check_key(definition)
+    check_fields(definition)
     sync = definition.sync
 
     @functools.wraps(fn)

@@ -21,7 +21,7 @@ from .errors import (
     StepTimeout,
     WaitInStep,
 )
-from .failures import ChildEnded, found_in
+from .failures import ChildEnded, Rejected, found_in
 
 __all__ = [
     "Ended",
@@ -46,6 +46,7 @@ _NEVER_RETRIED = (
     NotValid,
     PayloadTooLarge,
     ReadonlyChanged,
+    Rejected,
     WaitInStep,
 )
 

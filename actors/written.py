@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from .definition import HandlerOptions, StepDefinition
 from .errors import BadActor
+from .handler import NO_APPROVAL
 from .step import definition_in
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def check_class(cls: type, actor: type, name: str | None, version: int) -> None:
         _check_attribute(cls, actor, attribute, value)
     _check_resolved(cls)
     _check_run(cls)
+    _check_approvals(cls)
 
 
 def steps_written(cls: type) -> dict[str, StepDefinition]:
@@ -138,6 +140,14 @@ def _check_run(cls: type) -> None:
         ):
             why = f"it is run without arguments, and needs {parameter.name!r}"
             raise BadActor(what, why, f"async def run(self): …, and a field {parameter.name}")
+
+
+def _check_approvals(cls: type) -> None:
+    steps = steps_written(cls).values()
+    if any(isinstance(one.options, HandlerOptions) for one in steps):
+        for one in steps:
+            if one.options.approval is not None:
+                raise BadActor(f"the step {one.name} of {cls.__name__}", *NO_APPROVAL)
 
 
 def _free(cls: type, name: str, ending: str) -> str:

@@ -1,6 +1,7 @@
 """Durable tasks: actors whose state is checkpointed after each step."""
 
 from .actors.actor import Actor
+from .actors.approval import Approval
 from .actors.backoff import exponential, fixed, from_tenacity, none
 from .actors.children import ChildTask
 from .actors.ctx import Ctx
@@ -37,6 +38,7 @@ from .actors.failures import (
     Failure,
     HandlerFailed,
     MessageRefused,
+    Rejected,
     StepFailed,
 )
 from .actors.handler import handler
@@ -123,6 +125,7 @@ __all__ = [
     "AlreadyPresent",
     "AlreadyStarted",
     "AmbiguousStep",
+    "Approval",
     "BadActor",
     "BadCall",
     "BadCombination",
@@ -180,6 +183,7 @@ __all__ = [
     "ReadonlyChanged",
     "Ref",
     "Refused",
+    "Rejected",
     "ReplayMismatch",
     "Restart",
     "RestartLimitExceeded",

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from .actors.approval import Approval
 from .actors.asking import ASK, answer_id, packed_answer, type_of
 from .actors.errors import BadCall
 from .actors.reminders import Reminders
@@ -35,6 +36,8 @@ class Question:
     task_id: str
     id: str
     """By which it is answered: `task.answer(id, …)`."""
+    step: str | None
+    """Identity of the step that waits for approval; None for a question of `ask_human`."""
     prompt: str
     schema: dict[str, Any]
     """The JSON schema of the answers."""
@@ -62,6 +65,7 @@ def _question(number: int, task_id: str, row: StepRow) -> Question:
         number=number,
         task_id=task_id,
         id=row.identity,
+        step=kept.get("step"),
         prompt=kept["prompt"],
         schema=kept["schema"],
         since=datetime.fromtimestamp(row.started_at, UTC),
@@ -83,7 +87,8 @@ async def answer(
     kept = _still_open(task_id, question, asked)
     if row.progress.status in ENDED:
         raise NotAsked(task_id, question, f"the task has {row.progress.status}")
-    body = _valid(session, task_id, question, from_json(kept)["schema"], data)
+    kind = _kind_of(question, from_json(kept))
+    body = _valid(session, task_id, question, kind, data, by)
     now = session.clock.now()
     message = MessageRow(row.key, answer_id(question), by, body, now)
     post = Post(row.key, task_id, message, _ROOM, question, len(body))
@@ -111,16 +116,22 @@ def _still_open(task_id: str, question: str, asked: Asked) -> bytes:
     return row.output
 
 
-def _valid(
-    session: Session, task_id: str, question: str, schema: dict[str, Any], data: object
-) -> bytes:
-    kind = type_of(schema)
+def _kind_of(question: str, kept: dict[str, Any]) -> Any:
+    """The type of the answers. Raises BadCall where it is known to nobody here."""
+    schema = kept["schema"]
+    kind = Approval if "step" in kept else type_of(schema)
     if kind is None:
         name = str(schema.get("title", "?"))
         why = f"asks for a {name}, and no model of that name with its schema exists here"
         raise BadCall("question", question, why, f"an import of the module of {name} first")
+    return kind
+
+
+def _valid(
+    session: Session, task_id: str, question: str, kind: Any, data: object, by: str | None
+) -> bytes:
     where = f"the answer to {question}"
     try:
-        return packed_answer(kind, data, where, session.environment.limits)
+        return packed_answer(kind, data, by, where, session.environment.limits)
     except ValidationError as error:
         raise WrongAnswer(task_id, question, first_problem(error)) from error

@@ -177,7 +177,8 @@ class Task(Generic[R_co]):
     async def answer(self, question: str, data: object, *, by: str | None = None) -> None:
         """Answer a question of the task, by the id that `runtime.inbox()` shows.
 
-        `data` is the answer as plain JSON, or an instance of its model; it is validated first.
+        `data` is the answer as plain JSON, or an instance of its model; it is validated first. To a
+        step that waits for approval it is True, False, or an Approval with a comment.
         When this returns, the answer is stored, and the task goes on with it. Cancelled, it may be.
 
         Raises:

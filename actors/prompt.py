@@ -1,0 +1,65 @@
+"""The question of a step with `approval=`: a text with fields, and how a call fills them in."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from .errors import BadActor, BadCall
+
+if TYPE_CHECKING:
+    from .definition import StepDefinition
+    from .scope import Call
+
+__all__ = ["check_fields", "prompt_of", "template_of"]
+
+_ACTOR = "self"
+_NAME = re.compile(r"[^.\[]*")
+
+
+def template_of(value: Any) -> str | None:
+    """The text, or None where no approval is asked for. Raises BadCall."""
+    if value is None or (isinstance(value, str) and value.strip()):
+        return value
+    raise BadCall("approval", value, "is no text to be read", 'approval="Publish {self.topic}?"')
+
+
+def check_fields(definition: StepDefinition) -> None:
+    """Raise BadActor for a question with fields that no call of the step can fill in."""
+    template = definition.options.approval
+    if template is None:
+        return
+    known = (_ACTOR, *definition.parameters.names)
+    try:
+        unknown = [name for name in _fields(template) if name not in known]
+        why = f"its approval names {unknown[0]!r}, which it has not" if unknown else None
+    except ValueError as error:
+        why = f"its approval cannot be filled in: {error}"
+    if why is not None:
+        instead = f"fields of {', '.join(known)}, as in {{self.topic}}, or {{{{ for a brace"
+        raise BadActor(f"the step {definition.name}", why, instead)
+
+
+def prompt_of(call: Call) -> str:
+    """What a person is asked about this call. Raises BadCall where a field cannot be read."""
+    definition = call.definition
+    template = definition.options.approval or ""
+    values: dict[str, Any] = {_ACTOR: call.scope.view}
+    for name in set(_fields(template)) - {_ACTOR}:
+        values[name] = definition.parameters.value(name, call.args, call.kwargs)
+    try:
+        return template.format(**values)
+    except Exception as error:  # attributes, items and formats of the user's
+        why = f"cannot be filled in for {call.identity}: {type(error).__name__}: {error}"
+        raise BadCall("approval", template, why, "fields that every call can fill in") from error
+
+
+def _fields(template: str) -> Iterator[str]:
+    """Names of what is filled in, also in formats. Raises ValueError where it is malformed."""
+    for _, field, form, _ in string.Formatter().parse(template):
+        if field is not None:
+            found = _NAME.match(field)
+            yield found.group() if found else field
+            yield from _fields(form or "")
