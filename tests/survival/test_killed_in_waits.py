@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from everstep.testing import History, Zygote, survive, survive_simulated
+from everstep.testing.survival import Check
 from tests.survival.approving import approve
 from tests.survival.parents import CHILDREN, forsaken, offices, paused_along, raised
+from tests.survival.reminding import agree, hesitate
 from tests.survival.strategies import LONG, tried
 from tests.survival.talking import ASKERS, QUESTIONS, talk
 from tests.survival.timed import timed
@@ -170,3 +173,79 @@ def test_a_server_that_dies_at_every_boundary_starts_no_child_twice_and_hears_of
     )
 
     assert histories[0].result == GIVEN
+
+
+def every_reminder_came_once_and_in_time(every: float) -> Check:
+    """Each was given a period after the one before it, or later, and none is missing."""
+
+    def check(_: History, history: History) -> None:
+        for task in ("one", "other"):
+            told = [one.facts for one in history.facts("told", task=task)]
+            begun = [one["at"] for one in told if one["what"] == "wait_started"]
+            given = [one for one in told if one["what"] == "wait_reminded"]
+            times = [*begun, *(one["at"] for one in given)]
+            assert [one["count"] for one in given] == list(range(1, len(given) + 1)), given
+            assert len(given) >= 3, given
+            assert all(later - one >= every for one, later in pairwise(times)), times
+
+    return check
+
+
+@pytest.mark.parametrize("idle_after", [20.0, 0.0])
+def test_no_reminder_is_lost_or_given_twice_wherever_the_process_dies(idle_after: float) -> None:
+    survive_simulated(
+        *(hesitate, 60.0, 3, idle_after),
+        boundaries=tried(idle_after),
+        chains=2000 if LONG else 12,
+        check=every_reminder_came_once_and_in_time(60.0),
+    )
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("idle_after", [60.0, 0.0], ids=["in memory", "out of memory"])
+def test_no_reminder_is_lost_or_given_twice_where_the_process_is_killed(
+    zygote: Zygote, tmp_path: Path, idle_after: float
+) -> None:
+    survive(
+        *(zygote, hesitate, tmp_path, 0.2, 3, idle_after),
+        boundaries=None if LONG else 4,
+        chains=300 if LONG else 1,
+        check=every_reminder_came_once_and_in_time(0.2 / 2),  # the clocks of a busy machine
+    )
+
+
+OBEYED = ["this", "that", "Ada forbids harm"]
+
+
+def every_step_was_asked_for_once(_: History, history: History) -> None:
+    for task in ("one", "other"):
+        told = history.facts("told", task=task)
+        waits = [f"{one.facts['what']} {one.facts['step']}" for one in told]
+        assert len(waits) == len(set(waits)) == 2 * 3, waits
+        assert history.facts("executed", task=task, step="act:harm") == []
+
+
+@pytest.mark.parametrize("idle_after", [20.0, 0.0])
+def test_a_step_runs_only_after_its_yes_wherever_the_process_dies(idle_after: float) -> None:
+    histories = survive_simulated(
+        agree,
+        idle_after,
+        boundaries=tried(idle_after),
+        chains=2000 if LONG else 12,
+        check=every_step_was_asked_for_once,
+    )
+
+    assert histories[0].result == {"one": OBEYED, "other": OBEYED}
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("idle_after", [60.0, 0.0], ids=["in memory", "out of memory"])
+def test_a_step_runs_only_after_its_yes_where_the_process_is_killed(
+    zygote: Zygote, tmp_path: Path, idle_after: float
+) -> None:
+    survive(
+        *(zygote, agree, tmp_path, idle_after),
+        boundaries=None if LONG else 4,
+        chains=300 if LONG else 1,
+        check=every_step_was_asked_for_once,
+    )
