@@ -182,6 +182,32 @@ async def test_retries_crashes_and_restarts_do_not_ask_again(place: Place) -> No
         assert "steps_unused" not in await kinds(task)
 
 
+async def test_a_replay_of_an_approved_step_asks_nobody_and_leaves_nothing_unused(
+    place: Place,
+) -> None:
+    class Patient(Actor, name="approvals.Patient"):
+        @step(approval="Act?")
+        async def act(self) -> str:
+            return "acted"
+
+        async def run(self) -> str:
+            acted = await self.act()
+            await self.ctx.sleep(3600)
+            return acted
+
+    async with place.runtime() as runtime:
+        task = await runtime.start(Patient())
+        (question,) = await asked(task, runtime)
+        await task.answer(question.id, True)
+        await next_event(task, "task_suspended")
+        place.clock.advance(3600)
+
+        assert await task.result() == "acted"
+        found = await kinds(task)
+        assert (found.count("wait_started"), found.count("step_started")) == (2, 1)
+        assert "steps_unused" not in found
+
+
 async def test_steps_side_by_side_are_asked_for_and_answered_each_by_itself(place: Place) -> None:
     async with place.runtime() as runtime:
         task = await runtime.start(Letters(names=["Ann", "Bob"]), id="l")
