@@ -45,10 +45,11 @@ class Environment:
     """How many messages a task may have that it has not taken."""
     on_commit: Callable[[Ledger], None] | None = None
     """Told on the loop after each commit of a task, for those who follow its events."""
-    on_woken: Callable[[], None] | None = None
-    """Told on the loop after a commit that may have queued other tasks than its own."""
     on_turned: Callable[[], None] | None = None
     """Told on the loop after a commit whose task may have children that are to follow it."""
+    on_woken: Callable[[int], None] | None = None
+    """Told on the loop after a commit that may have queued the task of this key, or one that it
+    has started, and was not its own."""
     make_sure: Callable[[type[Actor], str], Awaitable[int]] = field(init=False)
     """Creates a server of this class and id, unless it exists. Raises TaskExists."""
     check_child: Callable[[type[Actor], str, int, str | None], None] = field(init=False)
@@ -78,7 +79,7 @@ class Environment:
             if mailbox is not None:
                 mailbox.poke()
             elif self.on_woken is not None:
-                self.on_woken()
+                self.on_woken(message.task)
 
     def replied(self, key: int, taken: Iterable[Mail]) -> None:
         """Tell those who asked that the reply is committed."""
@@ -93,13 +94,15 @@ class Environment:
         """Tell of a commit those whom it concerns as its parent or as its children."""
         assert ledger.committed is not None  # it is told after a commit
         was, now = None if before is None else before.status, ledger.committed.status
-        woken = bool(started)
+        woken = {ledger.row.key} if started else set[int]()
         if now in ENDED and was not in ENDED and ledger.row.parent is not None:
             for wake in tuple(self.awaited.get(ledger.row.id, ())):
                 wake()
-            woken = woken or ledger.row.parent not in self.mailboxes
-        if woken and self.on_woken is not None:
-            self.on_woken()
+            if ledger.row.parent not in self.mailboxes:
+                woken.add(ledger.row.parent)
+        if self.on_woken is not None:
+            for key in woken:
+                self.on_woken(key)
         if was is not None and asks_of(was) is not asks_of(now) and self.on_turned is not None:
             self.on_turned()
 

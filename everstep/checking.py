@@ -20,8 +20,10 @@ __all__ = [
     "actors_of",
     "count_of",
     "durability_of",
+    "kinds_of",
     "name_or_none",
     "path_of",
+    "place_of",
     "priority_of",
     "said_of",
     "seconds_of",
@@ -108,6 +110,23 @@ def count_of(name: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise BadCall(name, value, "is not a whole number from 1 on", f"{name}=1000")
     return value
+
+
+def place_of(name: str, value: object) -> int:
+    """A place to go on after: a whole number, 0 for the beginning."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 63:
+        why = "is no place of an event or a piece"
+        raise BadCall(name, value, why, f"{name}=0, or the place of the last one seen")
+    return value
+
+
+def kinds_of(value: object) -> list[str]:
+    """The kinds of events that are meant: one, some, or none for all."""
+    given = [value] if isinstance(value, str) else list(cast("Iterable[object]", value or ()))
+    wrong = [one for one in given if not isinstance(one, str) or not one]
+    if wrong:
+        raise BadCall("kind", wrong[0], "is no kind of event", 'kind="step_failed"')
+    return [checked_text("kind", one) for one in cast("list[str]", given)]
 
 
 def statuses_of(value: object) -> list[Status]:

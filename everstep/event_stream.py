@@ -1,66 +1,74 @@
-"""The log of one task, read in pages and followed as it grows."""
+"""The log of one task, and that of all tasks, read in pages and followed as it grows."""
 
 from __future__ import annotations
 
-from collections import deque
-from typing import Self
+import asyncio
+from collections.abc import Collection, Iterable
+from contextlib import AbstractContextManager
 
+from .followed import Followed, FollowedTask
 from .reading import Event, event_of
 from .session import Session
-from .storage.records import ENDED
 
-__all__ = ["EventStream"]
+__all__ = ["EventStream", "LogStream"]
 
 _PAGE = 200
 
 
-class EventStream:
-    """Iterates over the events of a task. Holds nothing but a page of them between two of them."""
+class EventStream(FollowedTask[Event]):
+    """Iterates over the events of a task, in the order of their numbers."""
 
     def __init__(self, session: Session, task_id: str, after: int, follow: bool) -> None:
-        self._session = session
-        self._task_id = task_id
+        super().__init__(session, task_id, follow)
         self._after = after
-        self._follow = follow
-        self._key: int | None = None
-        self._page: deque[Event] = deque()
-        self._over = False
 
-    def __aiter__(self) -> Self:
-        return self
+    async def _next(self) -> Iterable[Event]:
+        store = self._session.store
+        found = await store.events(await self._key(), after=self._after, limit=_PAGE)
+        return map(event_of, found)
 
-    async def __anext__(self) -> Event:
-        while not self._page:
-            if self._over:
-                raise StopAsyncIteration
-            await self._read()
-        event = self._page.popleft()
-        self._after = event.number
-        return event
+    def _passed(self, item: Event) -> None:
+        self._after = item.number
 
-    async def aclose(self) -> None:
-        """End the iteration."""
-        self._over = True
-        self._page.clear()
 
-    async def _read(self) -> None:
-        """Get the next page; or wait for it; or find that there is none."""
-        if self._key is None:
-            self._key = (await self._session.row(self._task_id)).key
-        self._session.check()
-        with self._session.commits.watch(self._key) as committed:
-            if await self._fill(self._key):
-                return
-            if not self._follow or await self._has_ended():
-                self._over = True
-                return
-            await committed
+class LogStream(Followed[Event]):
+    """Iterates over the events of all tasks, in the order of their commits."""
 
-    async def _fill(self, key: int) -> bool:
-        found = await self._session.store.events(key, after=self._after, limit=_PAGE)
-        self._page.extend(event_of(recorded.event) for recorded in found)
-        return bool(found)
+    def __init__(
+        self,
+        session: Session,
+        after: int,
+        follow: bool,
+        *,
+        kinds: Collection[str],
+        actors: Collection[str],
+        pool: str | None,
+    ) -> None:
+        super().__init__(session, follow)
+        self._after = after
+        self._kinds = kinds
+        self._actors = actors
+        self._pool = pool
+
+    async def _watch(self) -> AbstractContextManager[asyncio.Future[None]]:
+        return self._session.commits.watch_all()
+
+    async def _next(self) -> Iterable[Event]:
+        """The next that are wanted. The place moves on over those that are not."""
+        while True:
+            found, upto = await self._session.store.log(
+                after=self._after,
+                limit=_PAGE,
+                kinds=self._kinds,
+                actors=self._actors,
+                pool=self._pool,
+            )
+            if found or upto == self._after:
+                return map(event_of, found)
+            self._after = upto
 
     async def _has_ended(self) -> bool:
-        progress = (await self._session.row(self._task_id)).progress
-        return progress.status in ENDED and progress.event_seq <= self._after
+        return False
+
+    def _passed(self, item: Event) -> None:
+        self._after = item.position

@@ -1,76 +1,115 @@
-"""Tells those who wait for a task that something of it was committed."""
+"""Tells those who wait for a task, or for any, that something was committed."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
+from typing import Any, TypeVar
 
 from .actors.ledger import Ledger
 from .storage.errors import EverstepError
-from .storage.records import ENDED, Progress, Status, TaskRow
+from .storage.records import ENDED, Status, TaskRow
 
 __all__ = ["Commits"]
 
 _SETTLED = ENDED | {Status.PAUSED}
 """Statuses in which a task does nothing more by itself."""
 
-Waiter = asyncio.Future[TaskRow]
+T = TypeVar("T")
 
 
 class Commits:
     """Who waits for the next commit of which task. Holds nothing for those who do not wait.
 
-    They are told the task's row as it was committed; when they look, there may be a newer one.
+    What is made before the store is read misses nothing: whoever finds no news there waits, and
+    is woken by the commit that brings some.
     """
 
     def __init__(self) -> None:
-        self._any: dict[int, set[Waiter]] = {}
-        self._settled: dict[int, set[Waiter]] = {}
+        self._all: set[asyncio.Future[None]] = set()
+        self._any: dict[int, set[asyncio.Future[None]]] = {}
+        self._settled: dict[int, set[asyncio.Future[TaskRow]]] = {}
         self._closed: EverstepError | None = None
 
     def told(self, ledger: Ledger) -> None:
         """Wake those who wait for this task. Called on the loop after each commit."""
         key, progress = ledger.row.key, ledger.committed
         assert progress is not None  # there was a commit
-        _wake(self._any.get(key), ledger.row, progress)
-        if progress.status in _SETTLED:
-            _wake(self._settled.get(key), ledger.row, progress)
+        self.woken(key)
+        if progress.status in _SETTLED and key in self._settled:
+            _wake(self._settled[key], ledger.row._replace(progress=progress))
+
+    def woken(self, key: int) -> None:
+        """Wake those who follow this task, of which others than its owner may have written."""
+        _wake(self._all, None)
+        _wake(self._any.get(key, ()), None)
 
     @contextmanager
-    def watch(self, key: int, *, settled: bool = False) -> Generator[Waiter]:
-        """A future of the task's next commit; with `settled`, of one that may have ended it.
-
-        Made before the store is read, it misses nothing. Raises what `close` was given.
-        """
-        if self._closed is not None:
-            raise self._closed
-        waiters = self._settled if settled else self._any
-        waiter: Waiter = asyncio.get_running_loop().create_future()
-        waiters.setdefault(key, set()).add(waiter)
+    def watch_all(self) -> Generator[asyncio.Future[None]]:
+        """A future of the next commit of any task. Raises what `close` was given."""
+        waiter = self._new(asyncio.Future[None])
+        self._all.add(waiter)
         try:
             yield waiter
         finally:
-            present = waiters[key]
-            present.discard(waiter)
-            if not present:
-                del waiters[key]
+            self._all.discard(waiter)
+
+    @contextmanager
+    def watch(self, key: int) -> Generator[asyncio.Future[None]]:
+        """A future of the task's next commit. Raises what `close` was given."""
+        waiter = self._new(asyncio.Future[None])
+        with _among(self._any, key, waiter):
+            yield waiter
+
+    @contextmanager
+    def watch_settled(self, key: int) -> Generator[asyncio.Future[TaskRow]]:
+        """A future of the next commit that may have ended the task. Raises what `close` was given.
+
+        It is told the task's row as it was committed; when that is read, there may be a newer one.
+        """
+        waiter = self._new(asyncio.Future[TaskRow])
+        with _among(self._settled, key, waiter):
+            yield waiter
 
     def close(self, error: EverstepError) -> None:
         """Raise `error` in all who wait, and in all who come."""
         self._closed = error
-        for waiters in (self._any, self._settled):
-            for waiter in [one for present in waiters.values() for one in present]:
-                if not waiter.done():
-                    waiter.set_exception(error)
+        for waiter in self._waiters():
+            if not waiter.done():
+                waiter.set_exception(error)
 
     @property
     def waiting(self) -> int:
         """How many wait."""
-        return sum(len(w) for waiters in (self._any, self._settled) for w in waiters.values())
+        return len(self._waiters())
+
+    def _new(self, kind: type[asyncio.Future[T]]) -> asyncio.Future[T]:
+        if self._closed is not None:
+            raise self._closed
+        return kind(loop=asyncio.get_running_loop())
+
+    def _waiters(self) -> list[asyncio.Future[Any]]:
+        sets: list[Iterable[asyncio.Future[Any]]] = [self._all]
+        sets += [*self._any.values(), *self._settled.values()]
+        return [waiter for present in sets for waiter in present]
 
 
-def _wake(waiters: set[Waiter] | None, row: TaskRow, progress: Progress) -> None:
-    for waiter in waiters or ():
+@contextmanager
+def _among(
+    waiters: dict[int, set[asyncio.Future[T]]], key: int, waiter: asyncio.Future[T]
+) -> Generator[None]:
+    waiters.setdefault(key, set()).add(waiter)
+    try:
+        yield
+    finally:
+        present = waiters[key]
+        present.discard(waiter)
+        if not present:
+            del waiters[key]
+
+
+def _wake(waiters: Iterable[asyncio.Future[T]], what: T) -> None:
+    for waiter in waiters:
         if not waiter.done():
-            waiter.set_result(row._replace(progress=progress))
+            waiter.set_result(what)

@@ -12,7 +12,8 @@ from .actors.blame import Blame, read_blame
 from .actors.failures import Failure, read_failure
 from .actors.values import ValueCodec
 from .errors import TaskFailed, TaskPaused
-from .storage.records import EffectRow, EffectState, EventRow, Outcome, Status, StepRow, TaskRow
+from .storage.interface import RecordedEvent
+from .storage.records import EffectRow, EffectState, Outcome, Status, StepRow, TaskRow
 
 __all__ = [
     "EffectRecord",
@@ -64,9 +65,13 @@ class TaskInfo:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One row of a task's log. Numbers have no gaps."""
+    """One row of a task's log."""
 
+    task_id: str
     number: int
+    """Its place in the log of its task, from 1 without gaps."""
+    position: int
+    """Its place among the events of all tasks of the store: higher is later."""
     at: datetime
     kind: str
     step: str | None
@@ -141,10 +146,13 @@ def info_of(
     )
 
 
-def event_of(row: EventRow) -> Event:
+def event_of(recorded: RecordedEvent) -> Event:
     """An event, with its data as plain Python."""
+    row = recorded.event
     return Event(
+        task_id=recorded.task_id,
         number=row.seq,
+        position=recorded.position,
         at=_instant(row.at),
         kind=row.kind,
         step=row.step,

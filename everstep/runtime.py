@@ -31,9 +31,7 @@ from .checking import (
 from .errors import RuntimeClosed
 from .following import Commits
 from .ids import check_name, new_id, new_seed
-from .inbox import Question, open_questions
-from .listing import listed
-from .reading import TaskInfo
+from .looking import Looking
 from .server import Server, make_sure, server_of
 from .session import Session
 from .shepherd import Shepherd
@@ -41,7 +39,6 @@ from .starting import Order, create
 from .stopping import see_through
 from .storage.clock import Clock, SystemClock
 from .storage.interface import Store
-from .storage.records import Status
 from .storage.sqlite import Durability
 from .stores import store_of
 from .supervisor.catalogue import Catalogue
@@ -70,7 +67,7 @@ _CLOSING = 10.0
 """Seconds in which the store must have closed."""
 
 
-class Runtime:
+class Runtime(Looking):
     """Runs durable tasks while it is entered; their store is `path`, or ":memory:".
 
     - `actors`: the classes it may run; by default all that exist when it looks.
@@ -181,7 +178,11 @@ class Runtime:
             pools.committed(ledger)
             commits.told(ledger)
 
-        environment.on_commit, environment.on_woken = committed, pools.woken
+        def woken(key: int) -> None:
+            pools.woken()
+            commits.woken(key)
+
+        environment.on_commit, environment.on_woken = committed, woken
         environment.make_sure = lambda actor, name: make_sure(self._open(), actor, name)
         world = World(self._clock, environment.chance, Hub(None), pools)
         supervision = Supervision(self._tree, world, self._blocked_after)
@@ -349,37 +350,6 @@ class Runtime:
         if actor is not None:
             self._open().catalogue.tell(actor)
         return Task(self._open, check_name("task_id", task_id))
-
-    async def tasks(
-        self,
-        *,
-        status: Status | Collection[Status] | None = None,
-        actor: str | type[Actor] | None = None,
-        pool: str | None = None,
-        lane: str | None = None,
-        parent: str | None = None,
-        after: str | None = None,
-        limit: int = 100,
-    ) -> list[TaskInfo]:
-        """Tasks in the order in which they were started, at most `limit`.
-
-        `after` is the id of the last one seen, for the next page; `parent` that of the task that
-        started them. Raises TaskNotFound for either.
-        """
-        return await listed(
-            self._open(),
-            status=status,
-            actor=actor,
-            pool=pool,
-            lane=lane,
-            parent=parent,
-            after=after,
-            limit=limit,
-        )
-
-    async def inbox(self, *, after: int = 0, limit: int = 100) -> list[Question]:
-        """Questions that wait for a person, those after a number, in the order of asking."""
-        return await open_questions(self._open(), after, limit)
 
     def _open(self) -> Session:
         if self._session is None:

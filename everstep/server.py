@@ -193,7 +193,7 @@ class Server(Generic[A]):
     ) -> bytes:
         """The reply, which may be there already. Raises TaskEnded where none will come."""
         while True:
-            with session.commits.watch(key, settled=True) as settled:
+            with session.commits.watch_settled(key) as settled:
                 found = await session.store.request(key, name)
                 if found.reply is not None and found.body is not None:
                     self._check_repeat(name, asked_for(found.body), call.definition.name)

@@ -10,7 +10,7 @@ from .actors.actor import Actor, is_flow, is_server
 from .actors.effects import Done, NotDone
 from .actors.errors import BadCall, StateUnreadable
 from .actors.history import present
-from .checking import said_of
+from .checking import place_of, said_of
 from .errors import TaskCancelled
 from .event_stream import EventStream
 from .listing import shown
@@ -70,7 +70,7 @@ class Task(Generic[R_co]):
         if self._key is None:
             self._key = (await session.row(self.id)).key
         while True:
-            with session.commits.watch(self._key, settled=True) as settled:
+            with session.commits.watch_settled(self._key) as settled:
                 row = session.running(self._key) or await session.row(self.id)
                 final = self._outcome(row, through_pause)
                 if final is None:
@@ -138,7 +138,7 @@ class Task(Generic[R_co]):
         With `follow` it waits for more until the task has ended. Leaving the loop leaves nothing
         behind.
         """
-        return EventStream(self._session(), self.id, after, follow)
+        return EventStream(self._session(), self.id, place_of("after", after), follow)
 
     async def steps(self) -> list[StepRecord]:
         """All steps that have begun, in the order in which they first did."""

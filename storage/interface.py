@@ -14,6 +14,7 @@ __all__ = [
     "Alarm",
     "Draft",
     "LaneQueue",
+    "LogPage",
     "QueuePage",
     "RecordedEvent",
     "Refusal",
@@ -52,6 +53,14 @@ class RecordedEvent(NamedTuple):
     position: int
     task_id: str
     event: EventRow
+
+
+class LogPage(NamedTuple):
+    """Some of the events of all tasks."""
+
+    events: list[RecordedEvent]
+    upto: int
+    """The position up to which the log was looked through; that which was given, at its end."""
 
 
 class LaneQueue(NamedTuple):
@@ -286,10 +295,24 @@ class Store(Protocol):
         """Steps of all chapters with their row number, in the order in which they first began."""
         ...
 
-    async def events(
-        self, key: int | None, *, after: int = 0, limit: int = 100
-    ) -> list[RecordedEvent]:
-        """Events of one task after its event number `after`; of all tasks after a position."""
+    async def events(self, key: int, *, after: int = 0, limit: int = 100) -> list[RecordedEvent]:
+        """Events of one task after its event number `after`."""
+        ...
+
+    async def log(
+        self,
+        *,
+        after: int = 0,
+        limit: int = 100,
+        kinds: Collection[str] = (),
+        actors: Collection[str] = (),
+        pool: str | None = None,
+    ) -> LogPage:
+        """Events of all tasks after a position, in the order of their commits.
+
+        What is committed later has a higher position than all that is shown now. Empty
+        collections filter nothing; with a filter a page may be empty although more follow it.
+        """
         ...
 
     async def effects(self, key: int) -> list[EffectRow]: ...

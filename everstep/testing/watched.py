@@ -10,6 +10,7 @@ from ..storage.errors import StoreFailed
 from ..storage.interface import (
     Alarm,
     Draft,
+    LogPage,
     QueuePage,
     RecordedEvent,
     Refusal,
@@ -225,10 +226,21 @@ class WatchedStore:
     ) -> list[tuple[int, StepRow]]:
         return await self._store.steps(key, after=after, limit=limit)
 
-    async def events(
-        self, key: int | None, *, after: int = 0, limit: int = 100
-    ) -> list[RecordedEvent]:
+    async def events(self, key: int, *, after: int = 0, limit: int = 100) -> list[RecordedEvent]:
         return await self._store.events(key, after=after, limit=limit)
+
+    async def log(
+        self,
+        *,
+        after: int = 0,
+        limit: int = 100,
+        kinds: Collection[str] = (),
+        actors: Collection[str] = (),
+        pool: str | None = None,
+    ) -> LogPage:
+        return await self._store.log(
+            after=after, limit=limit, kinds=kinds, actors=actors, pool=pool
+        )
 
     async def effects(self, key: int) -> list[EffectRow]:
         return await self._store.effects(key)

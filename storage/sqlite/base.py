@@ -10,11 +10,11 @@ from functools import partial
 
 from ..clock import Clock
 from ..errors import StoreClosed, TaskNotFound
-from ..interface import Alarm, Draft, QueuePage, RecordedEvent, Share
+from ..interface import Alarm, Draft, LogPage, QueuePage, RecordedEvent, Share
 from ..kin import Straggler
 from ..mail import Asked, Mail, Recipient, Request
 from ..records import EffectRow, Loaded, Status, StepRow, TaskRow, TreeRow
-from . import children, messages, overview, queries, waits
+from . import children, event_log, messages, overview, queries, waits
 from .epoch import Opening
 from .executor import Executor
 from .lanes import lanes
@@ -322,11 +322,25 @@ class SqlStore(ABC):
         """Steps of all chapters with their row number, in the order in which they first began."""
         return await self._reading().run(partial(queries.steps, key=key, after=after, limit=limit))
 
-    async def events(
-        self, key: int | None, *, after: int = 0, limit: int = 100
-    ) -> list[RecordedEvent]:
-        """Events of one task after its event number `after`; of all tasks after a position."""
-        return await self._reading().run(partial(queries.events, key=key, after=after, limit=limit))
+    async def events(self, key: int, *, after: int = 0, limit: int = 100) -> list[RecordedEvent]:
+        """Events of one task after its event number `after`."""
+        read = partial(event_log.events, key=key, after=after, limit=limit)
+        return await self._reading().run(read)
+
+    async def log(
+        self,
+        *,
+        after: int = 0,
+        limit: int = 100,
+        kinds: Collection[str] = (),
+        actors: Collection[str] = (),
+        pool: str | None = None,
+    ) -> LogPage:
+        """Events of all tasks after a position, in the order of their commits."""
+        read = partial(
+            event_log.log, after=after, limit=limit, kinds=kinds, actors=actors, pool=pool
+        )
+        return await self._reading().run(read)
 
     async def effects(self, key: int) -> list[EffectRow]:
         """Effects of a task, in the order of their intents."""

@@ -7,11 +7,10 @@ import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ..interface import RecordedEvent, Share
+from ..interface import Share
 from ..records import (
     EffectRow,
     EffectState,
-    EventRow,
     NewTask,
     Outcome,
     Progress,
@@ -29,7 +28,6 @@ __all__ = [
     "appends_page",
     "claimable",
     "effects",
-    "events",
     "head",
     "listed",
     "next_due",
@@ -50,7 +48,6 @@ _STEP = ", ".join(StepRow._fields)
 _RUN = ", ".join(RunRow._fields)
 _SNAPSHOT = ", ".join(SnapshotRow._fields)
 _EFFECT = ", ".join(EffectRow._fields)
-_EVENT = ", ".join(f"event.{field}" for field in EventRow._fields)
 
 _OUTCOME = StepRow._fields.index("outcome")
 _STATE = EffectRow._fields.index("state")
@@ -252,26 +249,6 @@ def steps(
         (key, after, limit),
     )
     return [(row[0], step_row(row[1:])) for row in rows]
-
-
-def events(
-    connection: sqlite3.Connection, key: int | None, after: int, limit: int
-) -> list[RecordedEvent]:
-    """Events of one task by their number, or of all tasks by their position."""
-    where, order = ("event.position > ?", "event.position")
-    parameters: tuple[int, ...] = (after, limit)
-    if key is not None:
-        where, order = ("event.task = ? AND event.seq > ?", "event.seq")
-        parameters = (key, after, limit)
-    rows = connection.execute(
-        f"""
-        SELECT event.position, task.id, {_EVENT}
-        FROM event JOIN task ON task.key = event.task
-        WHERE {where} ORDER BY {order} LIMIT ?
-        """,
-        parameters,
-    )
-    return [RecordedEvent(row[0], row[1], EventRow(*row[2:])) for row in rows]
 
 
 def effects(connection: sqlite3.Connection, key: int) -> list[EffectRow]:

@@ -36,6 +36,7 @@ READS: dict[str, Calls] = {
     "load a flow": lambda store, life: store.load(life.key, flow=True),
     "steps": lambda store, life: store.steps(life.key),
     "events": lambda store, life: store.events(life.key),
+    "log": lambda store, life: store.log(kinds=["happened"]),
     "effects": lambda store, life: store.effects(life.key),
 }
 

@@ -337,7 +337,7 @@ async def test_events_are_numbered_by_task_and_placed_among_all(store: Store) ->
     await hold(store, one.event("a"), other.event("b"), one.event("c"))
 
     of_one = await store.events(one.key)
-    of_all = await store.events(None)
+    of_all, upto = await store.log()
 
     assert [(found.event.seq, found.event.kind) for found in of_one] == [(1, "a"), (2, "c")]
     assert [(found.task_id, found.event.kind) for found in of_all] == [
@@ -346,7 +346,10 @@ async def test_events_are_numbered_by_task_and_placed_among_all(store: Store) ->
         ("task-0", "c"),
     ]
     assert await store.events(one.key, after=1) == of_one[1:]
-    assert await store.events(None, after=of_all[0].position, limit=1) == of_all[1:2]
+    (second,), place = await store.log(after=of_all[0].position, limit=1)
+    assert second == of_all[1]
+    assert (place, upto) == (second.position, of_all[-1].position)
+    assert await store.log(after=upto) == ([], upto)
 
 
 async def test_effects_come_in_the_order_of_their_intents(store: Store) -> None:

@@ -89,7 +89,7 @@ async def test_a_full_disk_holds_writes_up_until_there_is_room(
     assert [alarm is None for alarm in alarms] == [False, True]
     ((_, row),) = await on_file.steps(one.key)
     assert row.output == BIG
-    assert len(await on_file.events(None)) == 2
+    assert len((await on_file.log()).events) == 2
 
 
 async def test_an_alarm_says_what_happened_and_what_to_do(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from everstep.storage import MemoryStore, Share, SqliteStore, StoreClosed, TaskNotFound
-from everstep.storage.sqlite import messages, queries, waits
+from everstep.storage.sqlite import event_log, messages, queries, waits
 from everstep.storage.sqlite.forgetting import forget
 from everstep.storage.sqlite.lock import LockFile
 from everstep.storage.sqlite.schema import migrate
@@ -40,7 +40,7 @@ BY_INDEX: list[tuple[Query, str]] = [
     (lambda c: queries.open_steps(c, [1]), "sqlite_autoindex_step_1"),
     (lambda c: queries.steps_page(c, 1, 0, -1, "", 10), "sqlite_autoindex_step_1"),
     (lambda c: queries.appends_page(c, 1, 0, "", 10), "sqlite_autoindex_step_1"),
-    (lambda c: queries.events(c, 1, 0, 10), "sqlite_autoindex_event_1"),
+    (lambda c: event_log.events(c, 1, 0, 10), "sqlite_autoindex_event_1"),
     (lambda c: queries.effects(c, 1), "effect_task"),
     (lambda c: queries.task(c, "id"), "sqlite_autoindex_task_1"),
 ]
@@ -138,6 +138,31 @@ def test_what_a_server_has_handled_is_forgotten_by_an_index() -> None:
     for statement in asked:
         plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}")]
         assert not [line for line in plan if line.startswith("SCAN")], plan
+    connection.close()
+
+
+@pytest.mark.parametrize("filters", [([], [], None), (["step_failed"], ["Report"], "tasks")])
+async def test_a_page_of_the_log_of_all_tasks_is_found_by_its_place(
+    file: Path, clock: ManualClock, filters: tuple[list[str], list[str], str | None]
+) -> None:
+    store = SqliteStore(file, clock=clock)
+    await store.open()
+    (life,) = await lives(store, 1)
+    await hold(store, life.event())
+    await store.close()
+    connection = sqlite3.connect(file, isolation_level=None)
+    asked: list[str] = []
+    connection.set_trace_callback(asked.append)
+    event_log.log(connection, 0, 100, *filters)
+    connection.set_trace_callback(None)
+
+    reads = [one for one in asked if "SELECT" in one]
+    plans = [row[3] for one in reads for row in connection.execute(f"EXPLAIN QUERY PLAN {one}")]
+
+    places = "SEARCH event USING INTEGER PRIMARY KEY"
+    assert len(reads) == 2 and sum(places in line for line in plans) == 2
+    sorted_or_read_whole = [line for line in plans if "TEMP" in line or "SCAN event" in line]
+    assert not sorted_or_read_whole
     connection.close()
 
 
