@@ -17,6 +17,7 @@ from .identity import inside
 from .leash import Leash, Severed, Watch
 from .scope import CURRENT, Call, Scope
 from .state import Changes, close_view, collect, open_view, total
+from .streaming import Stream
 
 __all__ = ["Attempt"]
 
@@ -34,6 +35,7 @@ class Attempt(Scope):
         "emitted",
         "leash",
         "row",
+        "streams",
         "task",
         "watch",
     )
@@ -46,6 +48,7 @@ class Attempt(Scope):
         """The step's row as this attempt began."""
         self.emitted: list[tuple[str, bytes]] = []
         """Events of the user's, which ride with the checkpoint."""
+        self.streams: dict[str, Stream] = {}
         self.leash: Leash[Any] | None = None
         self.task: asyncio.Task[Any] | None = None
         self.watch: Watch | None = None
@@ -105,6 +108,13 @@ class Attempt(Scope):
     def emit(self, name: str, data: bytes) -> None:
         self.emitted.append((name, data))
 
+    def stream(self, name: str) -> Stream:
+        assert self.task is not None  # its code runs
+        stream = self.streams.get(name)
+        if stream is None:
+            stream = self.streams[name] = Stream(self, name, self.task.get_loop())
+        return stream
+
     def _heard(self) -> None:
         heartbeat = self.call_made.definition.options.heartbeat
         if heartbeat is not None and self.watch is not None and not self.ended:
@@ -130,10 +140,15 @@ class Attempt(Scope):
         return found
 
     def end(self) -> None:
-        """Nothing of this attempt is listened to any more. May be called twice."""
+        """Nothing of this attempt is listened to any more. May be called twice.
+
+        What it wrote to streams until now goes to the store with what is written next, or alone.
+        """
         self.ended = True
         if not self._closed:
             self._closed = True
+            for stream in self.streams.values():
+                stream.close()
             close_view(self.view)
 
     @property

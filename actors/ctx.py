@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import random
 from collections.abc import Awaitable, Callable, Coroutine
 from datetime import UTC, datetime, timedelta
@@ -13,7 +12,7 @@ from . import rows
 from .asking import ASK, ask, question_of
 from .definition import function_step
 from .effects import Done, NotDone, NotDoneRule
-from .errors import BadCall, checked_text
+from .errors import BadCall
 from .identity import stable_id
 from .messages import Matcher
 from .never_sent import never_sent
@@ -22,6 +21,7 @@ from .once import perform_once
 from .peer import Peer
 from .receiving import SEND, receive, ride
 from .step import seconds_of
+from .telling import Telling, named
 from .timers import chosen_delay, chosen_instant, sleep
 from .values import ValueCodec
 from .verbs import verb_of, waited
@@ -38,7 +38,6 @@ R = TypeVar("R")
 Ts = TypeVarTuple("Ts")
 OnUnknown = Literal["pause", "retry", "fail"]
 
-_LOG = logging.getLogger("everstep.task")
 _OURS = ("task_", "step_", "steps_", "effect_", "chapter_", "wait_", "message_", "child_")
 
 
@@ -48,7 +47,7 @@ class Again:
     __slots__ = ()
 
 
-class Ctx(Offspring):
+class Ctx(Telling, Offspring):
     """What an actor can ask of the runtime, in `run` and in its steps.
 
     Used in `run` outside a step, a verb is numbered like a step and recorded, so that a replay
@@ -57,27 +56,10 @@ class Ctx(Offspring):
 
     __slots__ = ()
 
-    @property
-    def task_id(self) -> str:
-        """The id of the task."""
-        return self._scope.life.task_id
-
-    @property
-    def attempt(self) -> int:
-        """Which attempt of its step this is, from 1; in `run` always 1."""
-        return self._scope.present().attempt
-
-    @property
-    def log(self) -> logging.LoggerAdapter[logging.Logger]:
-        """A logger that names the task and the step. Says the same again in a replay."""
-        scope = self._scope.present()
-        facts = {"task_id": self.task_id, "step": scope.identity or "run"}
-        return logging.LoggerAdapter(_LOG, facts)
-
     def operation_id(self, key: str) -> str:
         """The id of the effect `key` of this step: the same in every attempt, life and process."""
         scope = self._scope.present()
-        return stable_id(self._seed, "effect", scope.prefix, _named("key", key))
+        return stable_id(self._seed, "effect", scope.prefix, named("key", key))
 
     @overload
     async def once(
@@ -155,7 +137,7 @@ class Ctx(Offspring):
         may come in any order need a `key`.
         """
         if name is not None:
-            _named("name", name)
+            named("name", name)
         if self._scope.life.suspended:
             return self._scope.life.waits.refused()
         return self._scope.present().perform(function_step(fn, name), args, {}, key)
@@ -285,7 +267,7 @@ class Ctx(Offspring):
         if self._scope.life.suspended:
             return self._scope.life.waits.refused()
         scope = self._scope.present()
-        if id is not None and not _named("id", id).isprintable():
+        if id is not None and not named("id", id).isprintable():
             raise BadCall("id", id, "has control characters", 'id="order-7"')
         if scope.identity:
             return ride(scope, task_id, message, id)
@@ -295,18 +277,9 @@ class Ctx(Offspring):
         """A server: `await self.ctx.get(Chat, "42").ask(Chat.say, "hi")`."""
         return Peer(self._scope, actor, server_id)
 
-    @property
-    def suspended(self) -> bool:
-        """Whether the task has left memory: what its code does now is not heard any more."""
-        return self._scope.life.suspended
-
-    def heartbeat(self) -> None:
-        """A sign of life, for a step with `heartbeat=`. Costs nothing elsewhere."""
-        self._scope.present().beat()
-
     def emit(self, name: str, data: Any = None) -> None:
         """Add an event of your own to the task's log; `data` must be plain JSON."""
-        if _named("name", name).startswith(_OURS):
+        if named("name", name).startswith(_OURS):
             raise BadCall("name", name, "this beginning is kept for everstep", "another name")
         encoded = ValueCodec.of(Any).encode(data, f"the event {name}", self._scope.life.limits)
         scope = self._scope.present()
@@ -377,9 +350,3 @@ class Ctx(Offspring):
         row = rows.first(call, ledger.row.key, progress.chapter, life.schema.version, 0, now)
         ledger.step(rows.recorded(row, ledger.next_seq(), output, now), len(output))
         return output
-
-
-def _named(what: str, value: object) -> str:
-    if not isinstance(value, str) or not value or len(value) > 200:
-        raise BadCall(what, value, "must be a text of 1 to 200 characters", f'{what}="mail"')
-    return checked_text(what, value)

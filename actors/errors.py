@@ -24,6 +24,7 @@ __all__ = [
     "ReplayMismatch",
     "StateUnreadable",
     "StepTimeout",
+    "StreamFull",
     "Suspended",
     "UnaskedCancellation",
     "UnknownActor",
@@ -167,6 +168,19 @@ class AmbiguousStep(EverstepError):
         super().__init__(
             f"step {step} is called from two asyncio tasks at once, so a restart could not tell "
             f"the calls apart; give each call a key: {remedy}"
+        )
+
+
+class StreamFull(EverstepError):
+    """A step writes to a stream faster than the store takes it; the piece was not written."""
+
+    def __init__(self, stream: str, step: str, limit: int) -> None:
+        self.stream = stream
+        self.step = step
+        self.limit = limit
+        super().__init__(
+            f"step {step} has written {limit:,} bytes to the stream {stream!r} that are not stored "
+            "yet; wait for the store between pieces: await stream.drain()"
         )
 
 

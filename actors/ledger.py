@@ -16,6 +16,7 @@ from ..storage.clock import Clock, Due
 from ..storage.errors import EverstepError
 from ..storage.interface import Refusal, Store
 from ..storage.mail import Mail, MessageRow
+from ..storage.pieces import ChunkRow
 from ..storage.records import (
     ChildRow,
     Commit,
@@ -40,6 +41,7 @@ class _Draft:
 
     __slots__ = (
         "awaits",
+        "chunks",
         "effects",
         "events",
         "keeps",
@@ -69,6 +71,7 @@ class _Draft:
         self.takes: list[Mail] = []
         self.starts: list[ChildRow] = []
         self.awaits: tuple[str, ...] = ()
+        self.chunks: list[ChunkRow] = []
         self.seen: int | None = None
         self.keeps: int | None = None
         self.waiters: list[asyncio.Future[None]] = []
@@ -180,6 +183,12 @@ class Ledger:
         draft.sends.append(message)
         draft.size += len(message.body)
 
+    def pieces(self, row: ChunkRow) -> None:
+        """Add pieces to the end of a stream."""
+        draft = self._open()
+        draft.chunks.append(row)
+        draft.size += len(row.pieces)
+
     def take(self, mail: Mail) -> None:
         """Take a message, with the row of what takes it."""
         draft = self._open()
@@ -243,12 +252,19 @@ class Ledger:
             StoreFailed: the store could not commit for longer than its patience.
             StoreClosed: the store is closed.
         """
+        landing = self.landing()
+        if landing is not None:
+            await landing
+
+    def landing(self) -> asyncio.Future[None] | None:
+        """`write`, and what `durable` waits for; None where all that was added is committed."""
         self.write()
         draft = self._draft or self._latest
-        if draft is not None:
-            waiter = asyncio.get_running_loop().create_future()
-            draft.waiters.append(waiter)
-            await waiter
+        if draft is None:
+            return None
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        draft.waiters.append(waiter)
+        return waiter
 
     @property
     def store(self) -> Store:
@@ -297,6 +313,7 @@ class Ledger:
             starts=tuple(draft.starts),
             parent=self.row.parent,
             awaits=draft.awaits,
+            chunks=tuple(draft.chunks),
             seen=draft.seen,
             keeps=draft.keeps,
             size=draft.size,

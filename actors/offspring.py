@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Coroutine
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args, overload
 
+from .bound import Bound
 from .children import START, ChildTask, Order, check_returns, ride
 from .errors import BadCall, WaitInStep
 from .gathering import check_limit, gathered
@@ -32,13 +33,10 @@ class Flow(Protocol[R_co]):
     def run(self) -> Coroutine[Any, Any, R_co]: ...
 
 
-class Offspring:
+class Offspring(Bound):
     """What a task can do with tasks that it starts itself."""
 
-    __slots__ = ("_scope",)
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
+    __slots__ = ()
 
     @overload
     def start(

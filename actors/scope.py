@@ -16,7 +16,7 @@ from ..storage.mail import MessageRow
 from ..storage.records import ChildRow, StepRow
 from .ctx import Ctx
 from .current import CURRENT
-from .errors import AmbiguousStep, checked_text
+from .errors import AmbiguousStep, BadCall, checked_text
 from .identity import identity_of
 from .schema import split, split_items
 from .state import frame_of, place
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .incarnation import Incarnation
     from .late import RunningCall
     from .schema import Frame
+    from .streaming import Stream
 
 __all__ = ["CURRENT", "Call", "Scope"]
 
@@ -156,6 +157,11 @@ class Scope:
     def emit(self, name: str, data: bytes) -> None:
         """Put an event of the user's on the log, with the commit that is due next."""
         self.life.ledger.event_bytes(name, self.identity or None, data)
+
+    def stream(self, name: str) -> Stream:
+        """Where pieces are written. Raises BadCall in `run`, whose code a replay runs again."""
+        why = "is written in `run`, which starts again from its top after a death"
+        raise BadCall("stream", name, why, "a step that writes it")
 
     def sent_to(self, key: int) -> int:
         """How many messages to a task ride with the checkpoint so far."""

@@ -46,12 +46,14 @@ class Limits:
 
     value: int = 1 << 20
     state: int = 16 << 20
+    stream: int = 64 << 20
+    """What one attempt of a step may write to a stream."""
     preview: int = 200
     digest: int = 64_000
 
 
 DEFAULT_LIMITS: Final = Limits()
-UNLIMITED: Final = Limits(value=1 << 62, state=1 << 62, digest=1 << 62)
+UNLIMITED: Final = Limits(value=1 << 62, state=1 << 62, stream=1 << 62, digest=1 << 62)
 
 
 class NotDefinedYet(Exception):

@@ -26,6 +26,7 @@ from .actors.errors import (
     ReplayMismatch,
     StateUnreadable,
     StepTimeout,
+    StreamFull,
     Suspended,
     UnaskedCancellation,
     UnknownActor,
@@ -46,6 +47,7 @@ from .actors.log import Log
 from .actors.never_sent import never_sent
 from .actors.retry import Retry
 from .actors.step import step
+from .actors.streaming import Stream
 from .actors.upcast import upcast
 from .actors.values import Limits
 from .errors import (
@@ -58,6 +60,7 @@ from .errors import (
     WrongAnswer,
 )
 from .inbox import Question
+from .piece_stream import Piece
 from .reading import EffectRecord, Event, StepRecord, TaskInfo
 from .running import run
 from .runtime import Runtime
@@ -175,6 +178,7 @@ __all__ = [
     "NotValid",
     "Outcome",
     "PayloadTooLarge",
+    "Piece",
     "Pool",
     "PoolInUse",
     "PoolInfo",
@@ -213,6 +217,8 @@ __all__ = [
     "StoreReadOnly",
     "StoreTooNew",
     "StoreUnreadable",
+    "Stream",
+    "StreamFull",
     "Superseded",
     "SupervisionEvent",
     "Supervisor",

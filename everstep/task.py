@@ -10,10 +10,12 @@ from .actors.actor import Actor, is_flow, is_server
 from .actors.effects import Done, NotDone
 from .actors.errors import BadCall, StateUnreadable
 from .actors.history import present
+from .actors.telling import named
 from .checking import place_of, said_of
 from .errors import TaskCancelled
 from .event_stream import EventStream
 from .listing import shown
+from .piece_stream import Piece, PieceStream
 from .reading import (
     EffectRecord,
     Event,
@@ -139,6 +141,16 @@ class Task(Generic[R_co]):
         behind.
         """
         return EventStream(self._session(), self.id, place_of("after", after), follow)
+
+    def stream(self, name: str, /, *, after: int = 0, follow: bool = False) -> AsyncIterator[Piece]:
+        """What steps of the task wrote to `ctx.stream(name)`, after an offset, without gaps.
+
+        `piece.offset` of the last one seen is the cursor, over restarts too. What an attempt that
+        failed wrote stays: where `piece.first`, what its step wrote before counts no more. With
+        `follow` it waits for more until the task has ended. Leaving the loop leaves nothing behind.
+        """
+        place = place_of("after", after)
+        return PieceStream(self._session(), self.id, named("stream", name), place, follow)
 
     async def steps(self) -> list[StepRecord]:
         """All steps that have begun, in the order in which they first did."""

@@ -37,6 +37,7 @@ from .interface import (
 )
 from .mail import Asked, Mail, MessageRow, Post, Recipient, Request
 from .memory import MemoryStore
+from .pieces import Chunk, ChunkRow
 from .records import (
     ENDED,
     ChildRow,
@@ -64,6 +65,8 @@ __all__ = [
     "Alarm",
     "Asked",
     "ChildRow",
+    "Chunk",
+    "ChunkRow",
     "Clock",
     "Commit",
     "Draft",

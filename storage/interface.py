@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 from .errors import Refused, StoreFailed
 from .kin import Straggler
 from .mail import Asked, Mail, Post, Recipient, Request
+from .pieces import Chunk
 from .records import Commit, EffectRow, EventRow, Loaded, Receipt, Status, StepRow, TaskRow, TreeRow
 
 __all__ = [
@@ -312,6 +313,15 @@ class Store(Protocol):
 
         What is committed later has a higher position than all that is shown now. Empty
         collections filter nothing; with a filter a page may be empty although more follow it.
+        """
+        ...
+
+    async def chunks(
+        self, key: int, stream: str, *, after: int = 0, limit: int = 100
+    ) -> list[Chunk]:
+        """Pieces of a stream of a task, from the one after the offset `after` on.
+
+        The first chunk may begin before it.
         """
         ...
 

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from .mail import Mail, MessageRow
+from .pieces import ChunkRow
 
 __all__ = [
     "ENDED",
@@ -342,6 +343,8 @@ class Commit:
     awaits: tuple[str, ...] = ()
     """Of a task that leaves memory: the ids of the children that it waits for. Where one of them
     has ended, the commit leaves it queued instead."""
+    chunks: tuple[ChunkRow, ...] = ()
+    """Pieces, each of which is added to the end of its stream."""
     seen: int | None = None
     """Of a task that leaves memory: the place of the newest message that it has looked at. Where
     there is a newer one, the commit leaves it queued instead."""

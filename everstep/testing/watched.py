@@ -19,6 +19,7 @@ from ..storage.interface import (
 )
 from ..storage.kin import Straggler
 from ..storage.mail import Asked, Mail, Post, Recipient, Request
+from ..storage.pieces import Chunk
 from ..storage.records import Commit, EffectRow, Loaded, Receipt, Status, StepRow, TaskRow, TreeRow
 from .life import Died, Life
 
@@ -241,6 +242,11 @@ class WatchedStore:
         return await self._store.log(
             after=after, limit=limit, kinds=kinds, actors=actors, pool=pool
         )
+
+    async def chunks(
+        self, key: int, stream: str, *, after: int = 0, limit: int = 100
+    ) -> list[Chunk]:
+        return await self._store.chunks(key, stream, after=after, limit=limit)
 
     async def effects(self, key: int) -> list[EffectRow]:
         return await self._store.effects(key)

@@ -13,8 +13,9 @@ from ..errors import StoreClosed, TaskNotFound
 from ..interface import Alarm, Draft, LogPage, QueuePage, RecordedEvent, Share
 from ..kin import Straggler
 from ..mail import Asked, Mail, Recipient, Request
+from ..pieces import Chunk
 from ..records import EffectRow, Loaded, Status, StepRow, TaskRow, TreeRow
-from . import children, event_log, messages, overview, queries, waits
+from . import children, event_log, messages, overview, queries, streams, waits
 from .epoch import Opening
 from .executor import Executor
 from .lanes import lanes
@@ -340,6 +341,13 @@ class SqlStore(ABC):
         read = partial(
             event_log.log, after=after, limit=limit, kinds=kinds, actors=actors, pool=pool
         )
+        return await self._reading().run(read)
+
+    async def chunks(
+        self, key: int, stream: str, *, after: int = 0, limit: int = 100
+    ) -> list[Chunk]:
+        """Pieces of a stream of a task, from the one after the offset `after` on."""
+        read = partial(streams.chunks, key=key, stream=stream, after=after, limit=limit)
         return await self._reading().run(read)
 
     async def effects(self, key: int) -> list[EffectRow]:

@@ -36,13 +36,27 @@ _FORGET_MESSAGES = """
         ORDER BY position DESC LIMIT 1 OFFSET :keeps
     )
 """
+# Of each stream the newest chunk stays too: it knows which offset comes next.
+_FORGET_PIECES = """
+    DELETE FROM chunk
+    WHERE task = :task
+      AND position <= (
+        SELECT position FROM chunk WHERE task = :task
+        ORDER BY position DESC LIMIT 1 OFFSET :keeps
+      )
+      AND last < (
+        SELECT max(newest.last) FROM chunk AS newest
+        WHERE newest.task = :task AND newest.stream = chunk.stream
+      )
+"""
 
 
 def forget(connection: sqlite3.Connection, task: int, upto: int, keeps: int) -> None:
     """Delete what a server finished up to the number of a snapshot, in the open transaction.
 
-    Of the messages that it has taken, the newest `keeps` stay, with what was replied.
+    Of the messages that it has taken, the newest `keeps` stay, with what was replied; of the
+    pieces that its steps wrote, as many chunks.
     """
     named = {"task": task, "upto": upto, "keeps": keeps}
-    for statement in (_FORGET_STEPS, _FORGET_EFFECTS, _FORGET_MESSAGES):
+    for statement in (_FORGET_STEPS, _FORGET_EFFECTS, _FORGET_MESSAGES, _FORGET_PIECES):
         connection.execute(statement, named)

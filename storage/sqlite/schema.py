@@ -249,6 +249,25 @@ _CHILDREN = (
     """,
 )
 
+_STREAMS = (
+    """
+    CREATE TABLE chunk (
+        position INTEGER PRIMARY KEY,
+        task INTEGER NOT NULL,
+        stream TEXT NOT NULL,
+        last INTEGER NOT NULL,
+        step TEXT NOT NULL,
+        serial INTEGER NOT NULL,
+        fresh INTEGER NOT NULL,
+        length INTEGER NOT NULL,
+        pieces BLOB NOT NULL,
+        codec TEXT NOT NULL DEFAULT 'json',
+        UNIQUE (task, stream, last)
+    )
+    """,
+    "CREATE INDEX chunk_task ON chunk (task)",
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _FIRST,
     _LANES,
@@ -258,6 +277,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _QUESTIONS,
     _REPLIES,
     _CHILDREN,
+    _STREAMS,
 )
 """The statements that lead from version n to n + 1, at place n. A released one never changes."""
 

@@ -24,7 +24,7 @@ from ..records import (
     StepReset,
     StepRow,
 )
-from . import children, messages
+from . import children, messages, streams
 from .forgetting import forget
 from .steps import step_write
 
@@ -163,7 +163,7 @@ def _has_others(commit: Commit) -> bool:
     rare = commit.resets or commit.runs or commit.snapshots or commit.effects
     mail = commit.sends or commit.takes or commit.seen is not None
     kin = commit.starts or commit.awaits or children.concerns_family(commit)
-    return bool(rare or mail or kin)
+    return bool(rare or mail or kin or commit.chunks)
 
 
 def _in_runs(connection: sqlite3.Connection, writes: Iterable[tuple[str, tuple[Any, ...]]]) -> None:
@@ -222,7 +222,7 @@ def _reset(connection: sqlite3.Connection, resets: Sequence[StepReset]) -> None:
 
 
 def _write_others(connection: sqlite3.Connection, commit: Commit) -> None:
-    """Write what few commits have: changes of `run`, snapshots, effects, messages, children."""
+    """Write what few commits have: changes of `run`, snapshots, effects, mail, children, pieces."""
     if commit.runs:
         connection.executemany(_INSERT_RUN, commit.runs)
     for snapshot in commit.snapshots:
@@ -236,6 +236,8 @@ def _write_others(connection: sqlite3.Connection, commit: Commit) -> None:
         raise FenceError
     for message in commit.sends:
         messages.send(connection, message)
+    if commit.chunks:
+        streams.append(connection, commit.chunks)
     if commit.keeps is not None:
         for snapshot in commit.snapshots:
             forget(connection, commit.task, snapshot.seq, commit.keeps)

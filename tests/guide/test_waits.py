@@ -8,7 +8,7 @@ import pytest
 
 from everstep import Actor, Runtime, TaskFailed, step
 from everstep.testing import ManualClock
-from examples.guide import approval, servers
+from examples.guide import approval, servers, streams
 from examples.guide.messages import Add, Order, Warehouse
 from examples.guide.waits import Trial
 from tests.guide.pages import says
@@ -82,4 +82,19 @@ async def test_a_chat_answers_a_repeat_with_what_it_has_said(
         "ValueError: nothing was said",
         "['hello', 'is anybody there?']",
         "3: good evening",
+    ]
+
+
+async def test_words_are_shown_as_they_are_said_and_a_new_attempt_begins_anew(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await streams.main(tmp_path / "answers.db")
+
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[1] == "2 (attempt 1): It depends"
+    assert shown[2:] == [
+        "3 (attempt 2): It",
+        "4 (attempt 2): It depends",
+        "5 (attempt 2): It depends on",
+        "6 (attempt 2): It depends on the weather.",
     ]
