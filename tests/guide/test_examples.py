@@ -3,11 +3,10 @@
 import asyncio
 from pathlib import Path
 
-import httpx
 import pytest
 
 from everstep import Runtime
-from examples import agent, fan_out, fastapi_app
+from examples import agent, fan_out, server
 from examples.guide import first, plan, side_by_side
 
 # --- the README -------------------------------------------------------------------------------
@@ -105,23 +104,16 @@ def test_children_that_fan_out_go_on_with_what_is_missing(
 
 
 async def test_a_web_application_owns_its_runtime(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("TASKS", str(tmp_path / "tasks.db"))
-    app = fastapi_app.app
-    transport = httpx.ASGITransport(app)
-    async with (
-        app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=transport, base_url="http://test") as client,
-    ):
-        started = await client.put("/reports/first", params={"topic": "refunds"})
-        again = await client.put("/reports/first", params={"topic": "refunds"})
-        other = await client.put("/reports/first", params={"topic": "taxes"})
-        text = await client.get("/reports/first/text")
-        status = await client.get("/reports/first")
-        missing = await client.get("/reports/second")
+    monkeypatch.setattr(server, "PACE", 0)
 
-    assert (started.status_code, again.status_code, other.status_code) == (202, 202, 409)
-    assert text.json() == "All about refunds."
-    assert status.json() == "succeeded"
-    assert missing.status_code == 404
+    await server.check()
+
+    said = capsys.readouterr().out.splitlines()
+    answers = [line.partition(" -> ")[2] for line in said if " -> " in line]
+    assert [answer[:3] for answer in answers] == ["202", "409", "404", "200", "202", "200"]
+    assert answers[-1] == '200 "published: All about refunds."'
+    ids = [line for line in said if line.startswith("id: ")]
+    assert ids[0] == "id: 4" and '"kind": "task_succeeded"' in said[-2 if said[-1] else -3]
