@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from everstep import Actor, Event, Pool, Restart, Retry, Runtime, Task, TaskInfo, step
 from everstep.storage import (
+    ENDED,
     Commit,
     Draft,
     MemoryStore,
@@ -175,15 +176,16 @@ async def kinds(task: Task[Any]) -> list[str]:
 
 
 async def until(task: Task[Any], done: Callable[[TaskInfo], bool]) -> TaskInfo:
-    """Follow the log until the status fits."""
-    info = await task.status()
-    if done(info):
-        return info
-    async for _ in task.events(follow=True):
-        info = await task.status()
-        if done(info):
-            return info
-    raise AssertionError(f"the task ended without it: {info}")
+    """Look after each commit, also one without an event, until the status fits."""
+    session = task._session()  # pyright: ignore[reportPrivateUsage]  # to hear of such commits
+    key = (await session.row(task.id)).key
+    while True:
+        with session.commits.watch(key) as committed:
+            info = await task.status()
+            if done(info):
+                return info
+            assert info.status not in ENDED, f"the task ended without it: {info}"
+            await committed
 
 
 async def next_event(task: Task[Any], kind: str, after: int = 0) -> Event:

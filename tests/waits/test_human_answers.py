@@ -244,6 +244,7 @@ async def test_an_answer_whose_model_exists_nowhere_here_is_not_taken(place: Pla
         task = await runtime.start(Local())
         question = await asked(task, runtime)
         assert "unheard_of" in question.schema["properties"]
+        await next_event(task, "task_suspended")
         await (await runtime.start(Plain())).result()
         gc.collect()
 
