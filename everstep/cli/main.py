@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ..storage.errors import EverstepError
-from . import tree
+from . import events, tree
 
 __all__ = ["main"]
 
@@ -24,7 +24,10 @@ class _Command(NamedTuple):
     """What is to be printed. Raises EverstepError with the next step in its message."""
 
 
-_COMMANDS = {"tree": _Command(tree.HELP, tree.options, tree.run)}
+_COMMANDS = {
+    "tree": _Command(tree.HELP, tree.options, tree.run),
+    "events": _Command(events.HELP, events.options, events.run),
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

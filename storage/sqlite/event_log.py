@@ -15,7 +15,7 @@ from ..interface import LogPage, RecordedEvent
 from ..records import EventRow
 from .transaction import reading
 
-__all__ = ["events", "log"]
+__all__ = ["events", "log", "page"]
 
 _COLUMNS = "event.position, task.id, " + ", ".join(f"event.{name}" for name in EventRow._fields)
 
@@ -59,21 +59,33 @@ def log(
     actors: Collection[str],
     pool: str | None,
 ) -> LogPage:
+    """`page`, in a transaction of its own."""
+    with reading(connection):
+        return page(connection, after, limit, kinds, actors, pool)
+
+
+def page(
+    connection: sqlite3.Connection,
+    after: int,
+    limit: int,
+    kinds: Collection[str],
+    actors: Collection[str],
+    pool: str | None,
+) -> LogPage:
     """Events of all tasks after a position; how many are looked through is bounded too."""
     span = _LOOKED_THROUGH if kinds or actors or pool is not None else limit
-    with reading(connection):
-        (upto,) = connection.execute(_UPTO, {"after": after, "span": span}).fetchone()
-        if upto is None:
-            return LogPage([], after)
-        wanted = {
-            "after": after,
-            "upto": upto,
-            "kinds": json.dumps(list(kinds)),
-            "actors": json.dumps(list(actors)),
-            "pool": pool,
-            "limit": limit,
-        }
-        found = _recorded(connection.execute(_LOG, wanted))
+    (upto,) = connection.execute(_UPTO, {"after": after, "span": span}).fetchone()
+    if upto is None:
+        return LogPage([], after)
+    wanted = {
+        "after": after,
+        "upto": upto,
+        "kinds": json.dumps(list(kinds)),
+        "actors": json.dumps(list(actors)),
+        "pool": pool,
+        "limit": limit,
+    }
+    found = _recorded(connection.execute(_LOG, wanted))
     return LogPage(found, found[-1].position if len(found) == limit else upto)
 
 

@@ -1,0 +1,99 @@
+"""`everstep events FILE` shows the log of a stopped store, as the runtime told it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from everstep import Actor, Event, Runtime, step
+from everstep.cli import main
+from tests.cli.kit import worked
+
+
+class Loud(Actor, name="cli.Loud"):
+    """Emits more events than a page holds, one of which is no plain word."""
+
+    @step
+    async def talk(self) -> None:
+        for number in range(2500):
+            self.ctx.emit("said", number)
+        self.ctx.emit("odd\x1b[2J", "\x1b")
+
+
+def said(file: Path) -> list[Event]:
+    """What a runtime told of a task that it ran."""
+
+    async def run() -> list[Event]:
+        async with Runtime(file) as runtime:
+            await (await runtime.start(Loud(), id="loud")).result()
+            return [event async for event in runtime.events()]
+
+    return asyncio.run(run())
+
+
+def shown(capsys: pytest.CaptureFixture[str], file: Path, *options: str) -> list[str]:
+    assert main(["events", str(file), *options]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def test_the_log_of_a_stopped_store_is_what_its_runtime_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events = said(tmp_path / "tasks.db")
+
+    lines = shown(capsys, tmp_path / "tasks.db", "--json", "--limit", "9999")
+
+    told = [json.loads(line) for line in lines]
+    assert [one["position"] for one in told] == [event.position for event in events]
+    assert [one["data"] for one in told] == [event.data for event in events]
+    assert told[0]["at"] == events[0].at.isoformat()
+
+
+def test_the_log_is_shown_in_pages_and_by_kind(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "tasks.db"
+    events = said(file)
+
+    first = shown(capsys, file)
+    second = shown(capsys, file, "--after", first[-1].split()[0], "--limit", "5")
+    ends = shown(capsys, file, "--kind", "task_succeeded", "--kind", "task_failed")
+
+    assert len(first) == 1000 and len(second) == 5
+    assert int(second[0].split()[0]) == int(first[-1].split()[0]) + 1
+    assert len(ends) == 1 and f"{events[-1].position}  " in ends[0] and "  loud  " in ends[0]
+
+
+def test_what_would_move_a_terminal_is_written_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said(tmp_path / "tasks.db")
+
+    (odd,) = shown(capsys, tmp_path / "tasks.db", "--kind", "odd\x1b[2J")
+
+    assert "\x1b" not in odd and '"odd\\u001b[2J"' in odd
+
+
+@pytest.mark.parametrize("option", ["--after", "--limit"])
+def test_a_wrong_number_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["events", str(worked(tmp_path / "tasks.db")), option, "-1"])
+
+    assert option in capsys.readouterr().err
+
+
+def test_a_store_in_use_is_followed_in_its_process(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def look() -> None:
+        async with Runtime(tmp_path / "tasks.db"):
+            await asyncio.to_thread(main, ["events", str(tmp_path / "tasks.db")])
+
+    asyncio.run(look())
+
+    assert "runtime.events(follow=True)" in capsys.readouterr().err
