@@ -31,6 +31,7 @@ from ..storage.records import (
     StepRow,
     TaskRow,
 )
+from ..storage.schedules import ScheduleChange
 from .environment import Environment
 
 __all__ = ["Ledger"]
@@ -48,6 +49,7 @@ class _Draft:
         "ledger",
         "resets",
         "runs",
+        "schedule",
         "seen",
         "sends",
         "size",
@@ -74,6 +76,7 @@ class _Draft:
         self.chunks: list[ChunkRow] = []
         self.seen: int | None = None
         self.keeps: int | None = None
+        self.schedule: ScheduleChange | None = None
         self.waiters: list[asyncio.Future[None]] = []
         self.size = 0
         self.submitted = False
@@ -215,6 +218,12 @@ class Ledger:
         """The task leaves memory until one of these children has ended."""
         self._open().awaits = tuple(children)
 
+    def schedule(self, change: ScheduleChange) -> None:
+        """With the first commit of a task: how far the schedule that starts it has come."""
+        draft = self._open()
+        draft.schedule = change
+        draft.size += change.size
+
     def event(
         self, kind: str, *, step: str | None = None, data: dict[str, Any] | None = None
     ) -> None:
@@ -316,6 +325,7 @@ class Ledger:
             chunks=tuple(draft.chunks),
             seen=draft.seen,
             keeps=draft.keeps,
+            schedule=draft.schedule,
             size=draft.size,
         )
 

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..storage.records import NewTask, SnapshotRow
+from ..storage.records import NewTask, Progress, SnapshotRow
 from .actor import Actor, actor_name, check_plan, is_generic
 from .environment import Environment
 from .errors import BadActor, BadCall
+from .ledger import Ledger
 from .schema import Schema, join, join_items
+from .values import Limits
 
-__all__ = ["Newborn", "check_actor", "newborn"]
+__all__ = ["Newborn", "Template", "check_actor", "first_commit", "newborn", "template_of"]
+
+
+class Template(NamedTuple):
+    """The state with which a task begins, as it is stored."""
+
+    actor: str
+    given: str
+    version: int
+    state: bytes
+    appends: bytes | None
 
 
 class Newborn(NamedTuple):
@@ -18,6 +30,26 @@ class Newborn(NamedTuple):
 
     new: NewTask
     first: SnapshotRow
+
+
+def template_of(actor: Actor, limits: Limits) -> Template:
+    """What is stored of an actor. Raises NotSerializable, PayloadTooLarge."""
+    schema = Schema.of(type(actor))
+    fields, items = schema.dump(actor, limits)
+    appends = join_items(items) if any(items.values()) else None
+    name, given = actor_name(type(actor)), schema.given(actor)
+    return Template(name, given, schema.version, join(fields), appends)
+
+
+def first_commit(environment: Environment, new: NewTask, first: SnapshotRow, **said: str) -> Ledger:
+    """The ledger of a task that its first commit creates, queued; not yet written.
+
+    `said` is what the log tells of its start, besides the actor.
+    """
+    ledger = Ledger.create(environment, new, Progress.beginning(new.created_at))
+    ledger.snapshot(first)
+    ledger.event("task_started", data={"actor": new.actor, **said})
+    return ledger
 
 
 def newborn(
@@ -33,23 +65,22 @@ def newborn(
     on_parent: str | None = None,
 ) -> Newborn:
     """What is stored of a new task, under a key of its own. Raises what `Schema.dump` does."""
-    schema = Schema.of(type(actor))
-    fields, items = schema.dump(actor, environment.limits)
+    template = template_of(actor, environment.limits)
     new = NewTask(
         key=environment.store.new_key(),
         id=task_id,
-        actor=actor_name(type(actor)),
+        actor=template.actor,
         pool=pool,
         priority=priority,
         lane=lane,
-        given=schema.given(actor),
+        given=template.given,
         seed=seed,
         created_at=environment.clock.now(),
         parent=parent,
         on_parent=on_parent,
     )
-    appends = join_items(items) if any(items.values()) else None
-    return Newborn(new, SnapshotRow(new.key, 0, 1, schema.version, join(fields), appends))
+    first = SnapshotRow(new.key, 0, 1, template.version, template.state, template.appends)
+    return Newborn(new, first)
 
 
 def check_actor(actor: object) -> Actor:

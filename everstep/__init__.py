@@ -54,6 +54,7 @@ from .errors import (
     AlreadyAnswered,
     NotAsked,
     RuntimeClosed,
+    ScheduleNotFound,
     TaskCancelled,
     TaskFailed,
     TaskPaused,
@@ -64,6 +65,7 @@ from .piece_stream import Piece
 from .reading import EffectRecord, Event, StepRecord, TaskInfo
 from .running import run
 from .runtime import Runtime
+from .schedules import Schedule, ScheduleInfo
 from .server import Server
 from .storage.clock import Clock, SystemClock
 from .storage.errors import (
@@ -98,6 +100,7 @@ from .supervisor.errors import (
     EndedBeforeStarted,
     FailedToStartChild,
     MaxChildren,
+    MissingExtra,
     NoProc,
     NotFound,
     PoolInUse,
@@ -168,6 +171,7 @@ __all__ = [
     "MailboxFull",
     "MaxChildren",
     "MessageRefused",
+    "MissingExtra",
     "NetworkFilesystem",
     "NoProc",
     "NoRuntime",
@@ -198,6 +202,9 @@ __all__ = [
     "RunningSupervisor",
     "Runtime",
     "RuntimeClosed",
+    "Schedule",
+    "ScheduleInfo",
+    "ScheduleNotFound",
     "Server",
     "Shutdown",
     "SimpleOneForOne",

@@ -8,6 +8,7 @@ __all__ = [
     "AlreadyAnswered",
     "NotAsked",
     "RuntimeClosed",
+    "ScheduleNotFound",
     "TaskCancelled",
     "TaskFailed",
     "TaskPaused",
@@ -125,6 +126,17 @@ class WrongAnswer(EverstepError, ValueError):
         super().__init__(
             f"the question {question!r} of the task {task_id!r} cannot be answered so: {why}; "
             "answer again, by the schema that runtime.inbox() shows"
+        )
+
+
+class ScheduleNotFound(EverstepError):
+    """No schedule has this name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(
+            f"no schedule has the name {name!r} in this store; names are exact, and stand in "
+            "`await runtime.schedules()`"
         )
 
 

@@ -32,6 +32,8 @@ from .errors import RuntimeClosed
 from .following import Commits
 from .ids import check_name, new_id, new_seed
 from .looking import Looking
+from .schedules import Schedules
+from .scheduling import Scheduler
 from .server import Server, make_sure, server_of
 from .session import Session
 from .shepherd import Shepherd
@@ -67,7 +69,7 @@ _CLOSING = 10.0
 """Seconds in which the store must have closed."""
 
 
-class Runtime(Looking):
+class Runtime(Looking, Schedules):
     """Runs durable tasks while it is entered; their store is `path`, or ":memory:".
 
     - `actors`: the classes it may run; by default all that exist when it looks.
@@ -153,6 +155,7 @@ class Runtime(Looking):
             await see_through(partial(self._close, session))
             raise
         session.shepherd.start()
+        session.scheduler.start()
         return self
 
     def _opened(self) -> Session:
@@ -177,6 +180,7 @@ class Runtime(Looking):
         def committed(ledger: Ledger) -> None:
             pools.committed(ledger)
             commits.told(ledger)
+            session.scheduler.committed(ledger)
 
         def woken(key: int) -> None:
             pools.woken()
@@ -198,6 +202,7 @@ class Runtime(Looking):
         environment.check_child = session.check_child
         session.shepherd = Shepherd(session, on_failure=failed)
         environment.on_turned = session.shepherd.look
+        session.scheduler = Scheduler(session, failed)
         return session
 
     def _environment(self) -> Environment:
@@ -223,7 +228,7 @@ class Runtime(Looking):
         session, self._session = self._open(), None
         if session.closed is None:
             session.closed = "it was left"
-            session.pools.drain(self.grace, _CLEANUP)
+            session.drain(self.grace, _CLEANUP)
         self._outside = session.closed
         try:
             await session.supervision.__aexit__(kind, error, traceback)
@@ -238,6 +243,7 @@ class Runtime(Looking):
     async def _close(self, session: Session) -> None:
         """What comes when the tree is down, each stage bounded. Cancelled, it may be run again."""
         await session.shepherd.stop()
+        await session.scheduler.closed()
         await session.pools.closed(_CLOSING)
         for cut_off in (*session.environment.severed, *session.pools.graveyard):
             bury(cut_off)
@@ -257,7 +263,7 @@ class Runtime(Looking):
         _LOG.critical("the runtime of %s stops: %s", self.path, error, exc_info=error)
         session.closed = f"it has failed: {error}"
         session.commits.close(RuntimeClosed(self.path, session.closed))
-        session.pools.drain(0, _CLEANUP)
+        session.drain(0, _CLEANUP)
 
     # --- tasks ----------------------------------------------------------------------------------
 

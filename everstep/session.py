@@ -24,6 +24,7 @@ from .supervisor.pools import Pools
 from .supervisor.services.running import Supervision
 
 if TYPE_CHECKING:
+    from .scheduling import Scheduler
     from .shepherd import Shepherd
 
 __all__ = ["Session"]
@@ -43,6 +44,7 @@ class Session:
     supervision: Supervision
     loop: asyncio.AbstractEventLoop
     shepherd: Shepherd = field(init=False)
+    scheduler: Scheduler = field(init=False)
     closed: str | None = None
     """Why it is over."""
     _codecs: dict[type[Actor], ValueCodec] = field(default_factory=dict[type[Actor], ValueCodec])
@@ -61,6 +63,11 @@ class Session:
             raise RuntimeClosed(self.path, self.closed)
         if asyncio.get_running_loop() is not self.loop:
             raise RuntimeClosed(self.path, "it was entered on another event loop")
+
+    def drain(self, grace: float, cleanup: float) -> None:
+        """No new work; what runs has `grace` seconds from now."""
+        self.scheduler.close()
+        self.pools.drain(grace, cleanup)
 
     async def row(self, task_id: str) -> TaskRow:
         """What the store holds of a task. Raises TaskNotFound."""

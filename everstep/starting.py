@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from .actors.actor import Actor
 from .actors.ledger import Ledger
-from .actors.newborn import newborn
+from .actors.newborn import first_commit, newborn
 from .session import Session
 from .storage.errors import Superseded, TaskExists
-from .storage.records import Loaded, Progress, TaskRow
+from .storage.records import Loaded, TaskRow
 from .supervisor.applying import apply
 from .supervisor.decisions import at_claim
 
@@ -64,10 +64,7 @@ def _drafted(session: Session, order: Order) -> tuple[Ledger, Loaded]:
         lane=order.lane,
         seed=order.seed,
     )
-    beginning = Progress.beginning(born.new.created_at)
-    ledger = Ledger.create(session.environment, born.new, beginning)
-    ledger.snapshot(born.first)
-    ledger.event("task_started", data={"actor": born.new.actor})
+    ledger = first_commit(session.environment, born.new, born.first)
     appends = born.first.appends
     held = () if appends is None else ((0, appends),)
     return ledger, Loaded(ledger.row, born.first, (), (), held, ())

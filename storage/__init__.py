@@ -34,6 +34,7 @@ from .interface import (
     Refusal,
     Share,
     Store,
+    Write,
 )
 from .mail import Asked, Mail, MessageRow, Post, Recipient, Request
 from .memory import MemoryStore
@@ -58,6 +59,7 @@ from .records import (
     TaskRow,
     TreeRow,
 )
+from .schedules import ScheduleChange, ScheduleRow
 from .sqlite import Durability, SqliteStore
 
 __all__ = [
@@ -98,6 +100,8 @@ __all__ = [
     "Refused",
     "Request",
     "RunRow",
+    "ScheduleChange",
+    "ScheduleRow",
     "Share",
     "SnapshotRow",
     "SqliteStore",
@@ -124,6 +128,7 @@ __all__ = [
     "Timer",
     "TreeRow",
     "Undelivered",
+    "Write",
     "due_in",
     "left_of",
 ]

@@ -10,6 +10,7 @@ from .kin import Straggler
 from .mail import Asked, Mail, Post, Recipient, Request
 from .pieces import Chunk
 from .records import Commit, EffectRow, EventRow, Loaded, Receipt, Status, StepRow, TaskRow, TreeRow
+from .schedules import ScheduleChange, ScheduleRow
 
 __all__ = [
     "Alarm",
@@ -21,9 +22,11 @@ __all__ = [
     "Refusal",
     "Share",
     "Store",
+    "Write",
 ]
 
 Refusal = Refused | StoreFailed
+Write = Commit | Post | Receipt | ScheduleChange
 
 
 class Draft(Protocol):
@@ -34,7 +37,7 @@ class Draft(Protocol):
     refused. Drafts are sealed and written in the order in which they were submitted.
     """
 
-    def seal(self) -> Commit | Post | Receipt | None:
+    def seal(self) -> Write | None:
         """The finished write; None when nothing is left to write: then `settle` gets None."""
         ...
 
@@ -281,6 +284,27 @@ class Store(Protocol):
 
     async def request(self, key: int, message: str) -> Request:
         """What became of a message of this id. Raises TaskNotFound."""
+        ...
+
+    async def schedule(self, name: str) -> ScheduleRow | None: ...
+
+    async def schedules(self, *, after: str = "", limit: int = 100) -> list[ScheduleRow]:
+        """Schedules by name, those after a name."""
+        ...
+
+    async def due_schedules(self, *, now: float) -> list[str]:
+        """Names of schedules that have an instant up to `now`, the earliest first.
+
+        Then those in which instants wait. None that is paused.
+        """
+        ...
+
+    async def next_schedule(self, *, after: float) -> float | None:
+        """The first instant after this one of all schedules that are not paused."""
+        ...
+
+    async def unended(self, keys: Collection[int]) -> dict[int, str]:
+        """Those of these tasks that have not ended: their keys and ids, the oldest first."""
         ...
 
     async def load(self, key: int, *, flow: bool, recent: bool = False) -> Loaded:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from .mail import Mail, MessageRow
 from .pieces import ChunkRow
+from .schedules import ScheduleChange
 
 __all__ = [
     "ENDED",
@@ -351,6 +352,8 @@ class Commit:
     keeps: int | None = None
     """Of a server, with a snapshot: what was finished up to it is forgotten, and all messages that
     were taken but this many of the newest. What was appended to a Log stays."""
+    schedule: ScheduleChange | None = None
+    """Of a task that a schedule starts: how far that has come with it."""
     size: int = 0
     """Bytes of its payloads, for the cap of a batch."""
 

@@ -13,6 +13,7 @@ __all__ = [
     "EndedBeforeStarted",
     "FailedToStartChild",
     "MaxChildren",
+    "MissingExtra",
     "NoProc",
     "NotFound",
     "PoolInUse",
@@ -24,6 +25,22 @@ __all__ = [
     "SupervisorFailed",
     "Unsupervised",
 ]
+
+
+# --- for the author of a schedule -------------------------------------------------------
+
+
+class MissingExtra(EverstepError, ImportError):
+    """What was asked for needs a package that everstep does not install by itself."""
+
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        self.what = what
+        self.package = package
+        self.extra = extra
+        super().__init__(
+            f"{what} needs the package {package}, which is not installed; "
+            f'pip install "everstep[{extra}]"'
+        )
 
 
 # --- for the author of a tree -----------------------------------------------------------

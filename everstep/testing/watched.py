@@ -16,11 +16,13 @@ from ..storage.interface import (
     Refusal,
     Share,
     Store,
+    Write,
 )
 from ..storage.kin import Straggler
 from ..storage.mail import Asked, Mail, Post, Recipient, Request
 from ..storage.pieces import Chunk
-from ..storage.records import Commit, EffectRow, Loaded, Receipt, Status, StepRow, TaskRow, TreeRow
+from ..storage.records import EffectRow, Loaded, Receipt, Status, StepRow, TaskRow, TreeRow
+from ..storage.schedules import ScheduleChange, ScheduleRow
 from .life import Died, Life
 
 __all__ = ["WatchedStore"]
@@ -34,9 +36,9 @@ class _WatchedDraft:
     def __init__(self, draft: Draft, life: Life) -> None:
         self._draft = draft
         self._life = life
-        self._write: Commit | Post | Receipt | None = None
+        self._write: Write | None = None
 
-    def seal(self) -> Commit | Post | Receipt | None:
+    def seal(self) -> Write | None:
         if self._life.dead:
             return None
         self._write = self._draft.seal()
@@ -56,7 +58,7 @@ class _WatchedDraft:
                 pass
         self._draft.settle(_gone() if self._life.dead else refusal)
 
-    def _tell(self, write: Commit | Post | Receipt) -> None:
+    def _tell(self, write: Write) -> None:
         """Put on the trail what is now in the store."""
         task = write.task_id
         if isinstance(write, Receipt):
@@ -64,6 +66,9 @@ class _WatchedDraft:
             return
         if isinstance(write, Post):
             self._life.durable("message", task=task, id=write.message.id)
+            return
+        if isinstance(write, ScheduleChange):
+            self._life.durable("schedule", name=write.name)
             return
         for event in write.events:
             data: dict[str, Any] = {} if event.data is None else json.loads(event.data)
@@ -219,6 +224,21 @@ class WatchedStore:
     async def request(self, key: int, message: str) -> Request:
         return await self._store.request(key, message)
 
+    async def schedule(self, name: str) -> ScheduleRow | None:
+        return await self._store.schedule(name)
+
+    async def schedules(self, *, after: str = "", limit: int = 100) -> list[ScheduleRow]:
+        return await self._store.schedules(after=after, limit=limit)
+
+    async def due_schedules(self, *, now: float) -> list[str]:
+        return await self._store.due_schedules(now=now)
+
+    async def next_schedule(self, *, after: float) -> float | None:
+        return await self._store.next_schedule(after=after)
+
+    async def unended(self, keys: Collection[int]) -> dict[int, str]:
+        return await self._store.unended(keys)
+
     async def load(self, key: int, *, flow: bool, recent: bool = False) -> Loaded:
         return await self._store.load(key, flow=flow, recent=recent)
 
@@ -255,12 +275,14 @@ class WatchedStore:
         return await self._store.tree()
 
 
-def _named(write: Commit | Post | Receipt) -> str:
+def _named(write: Write) -> str:
     """What a write says, in few words: the events in it."""
     if isinstance(write, Receipt):
         return f"{write.task_id}: late receipt of {write.effect.key}"
     if isinstance(write, Post):
         return f"{write.task_id}: message {write.message.id}"
+    if isinstance(write, ScheduleChange):
+        return f"{write.task_id} changes"
     events = [event.kind + (f" {event.step}" if event.step else "") for event in write.events[:4]]
     return f"{write.task_id}: {', '.join(events) or 'no event'}"
 

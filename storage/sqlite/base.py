@@ -15,7 +15,8 @@ from ..kin import Straggler
 from ..mail import Asked, Mail, Recipient, Request
 from ..pieces import Chunk
 from ..records import EffectRow, Loaded, Status, StepRow, TaskRow, TreeRow
-from . import children, event_log, messages, overview, queries, streams, waits
+from ..schedules import ScheduleRow
+from . import children, event_log, messages, overview, queries, schedules, streams, waits
 from .epoch import Opening
 from .executor import Executor
 from .lanes import lanes
@@ -312,6 +313,26 @@ class SqlStore(ABC):
         if found is None:
             raise TaskNotFound(f"#{key}")
         return found
+
+    async def schedule(self, name: str) -> ScheduleRow | None:
+        """The schedule of this name."""
+        return await self._reading().run(partial(schedules.schedule, name=name))
+
+    async def schedules(self, *, after: str = "", limit: int = 100) -> list[ScheduleRow]:
+        """Schedules by name, those after a name."""
+        return await self._reading().run(partial(schedules.schedules, after=after, limit=limit))
+
+    async def due_schedules(self, *, now: float) -> list[str]:
+        """Names of schedules that have an instant up to `now`, and of those in which some wait."""
+        return await self._reading().run(partial(schedules.due, now=now))
+
+    async def next_schedule(self, *, after: float) -> float | None:
+        """The first instant after this one of all schedules that are not paused."""
+        return await self._reading().run(partial(schedules.next_due, after=after))
+
+    async def unended(self, keys: Collection[int]) -> dict[int, str]:
+        """Those of these tasks that have not ended: their keys and ids, the oldest first."""
+        return await self._reading().run(partial(schedules.unended, keys=tuple(keys)))
 
     async def load(self, key: int, *, flow: bool, recent: bool = False) -> Loaded:
         """Everything an incarnation needs. Raises TaskNotFound."""

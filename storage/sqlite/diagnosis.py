@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from ..errors import LostLease, Refused, StaleAttempt, StaleIncarnation, Superseded, Undelivered
 from ..mail import Mail, Post
 from ..records import ENDED, ChildRow, Commit, EffectRow, Progress, Receipt, StepRow
+from ..schedules import ScheduleChange
 from .statements import Write
 
 __all__ = ["diagnose"]
@@ -19,6 +20,8 @@ def diagnose(connection: sqlite3.Connection, write: Write, epoch: int, cause: Ex
         return _of_receipt(connection, write, epoch)
     if isinstance(write, Post):
         return _of_post(connection, write)
+    if isinstance(write, ScheduleChange):
+        return Superseded(write.task_id, "it was changed meanwhile")
     refusal = (
         _of_task(connection, write, epoch)
         or _first(_of_step(connection, write.task_id, step) for step in write.steps)

@@ -265,7 +265,50 @@ _STREAMS = (
         UNIQUE (task, stream, last)
     )
     """,
-    "CREATE INDEX chunk_task ON chunk (task)",
+)
+
+_SCHEDULES = (
+    """
+    CREATE TABLE schedule (
+        position INTEGER PRIMARY KEY,
+        name TEXT NOT NULL UNIQUE,
+        revision INTEGER NOT NULL,
+        cron TEXT,
+        every INTEGER,
+        tz TEXT NOT NULL,
+        anchor REAL NOT NULL,
+        overlap TEXT NOT NULL,
+        catch_up REAL NOT NULL,
+        actor TEXT NOT NULL,
+        given TEXT NOT NULL,
+        version INTEGER NOT NULL,
+        state BLOB NOT NULL,
+        appends BLOB,
+        pool TEXT NOT NULL,
+        priority INTEGER NOT NULL,
+        lane TEXT,
+        paused INTEGER NOT NULL,
+        paused_by TEXT,
+        paused_why TEXT,
+        next_at REAL,
+        fired_at REAL,
+        fired_task TEXT,
+        waiting TEXT,
+        started TEXT NOT NULL,
+        fired INTEGER NOT NULL,
+        skipped INTEGER NOT NULL,
+        missed INTEGER NOT NULL,
+        created_at REAL NOT NULL,
+        updated_at REAL NOT NULL,
+        codec TEXT NOT NULL DEFAULT 'json'
+    )
+    """,
+    """
+    CREATE INDEX schedule_due ON schedule (next_at) WHERE paused = 0 AND next_at IS NOT NULL
+    """,
+    """
+    CREATE INDEX schedule_waiting ON schedule (name) WHERE paused = 0 AND waiting IS NOT NULL
+    """,
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
@@ -278,6 +321,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _REPLIES,
     _CHILDREN,
     _STREAMS,
+    _SCHEDULES,
 )
 """The statements that lead from version n to n + 1, at place n. A released one never changes."""
 

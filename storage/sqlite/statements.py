@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ..interface import Write
 from ..mail import Post
 from ..records import (
     Commit,
@@ -24,13 +25,12 @@ from ..records import (
     StepReset,
     StepRow,
 )
-from . import children, messages, streams
+from ..schedules import ScheduleChange
+from . import children, messages, schedules, streams
 from .forgetting import forget
 from .steps import step_write
 
 __all__ = ["FenceError", "Write", "write"]
-
-Write = Commit | Post | Receipt
 
 
 class FenceError(Exception):
@@ -131,6 +131,11 @@ def write(connection: sqlite3.Connection, writes: Sequence[Write]) -> None:
             run = []
             if not messages.post(connection, one):
                 raise FenceError
+        elif isinstance(one, ScheduleChange):
+            _write_commits(connection, run)
+            run = []
+            if not schedules.change(connection, one):
+                raise FenceError
         elif one.resets:
             _write_commits(connection, run)
             run = [one]
@@ -163,7 +168,7 @@ def _has_others(commit: Commit) -> bool:
     rare = commit.resets or commit.runs or commit.snapshots or commit.effects
     mail = commit.sends or commit.takes or commit.seen is not None
     kin = commit.starts or commit.awaits or children.concerns_family(commit)
-    return bool(rare or mail or kin or commit.chunks)
+    return bool(rare or mail or kin or commit.chunks or commit.schedule)
 
 
 def _in_runs(connection: sqlite3.Connection, writes: Iterable[tuple[str, tuple[Any, ...]]]) -> None:
@@ -222,7 +227,7 @@ def _reset(connection: sqlite3.Connection, resets: Sequence[StepReset]) -> None:
 
 
 def _write_others(connection: sqlite3.Connection, commit: Commit) -> None:
-    """Write what few commits have: changes of `run`, snapshots, effects, mail, children, pieces."""
+    """Write what few commits have: snapshots, effects, mail, children, pieces, a firing."""
     if commit.runs:
         connection.executemany(_INSERT_RUN, commit.runs)
     for snapshot in commit.snapshots:
@@ -238,6 +243,8 @@ def _write_others(connection: sqlite3.Connection, commit: Commit) -> None:
         messages.send(connection, message)
     if commit.chunks:
         streams.append(connection, commit.chunks)
+    if commit.schedule is not None and not schedules.change(connection, commit.schedule):
+        raise FenceError
     if commit.keeps is not None:
         for snapshot in commit.snapshots:
             forget(connection, commit.task, snapshot.seq, commit.keeps)

@@ -10,14 +10,12 @@ from typing import Any, ClassVar
 from everstep import Actor, Event, Pool, Restart, Retry, Runtime, Task, TaskInfo, step
 from everstep.storage import (
     ENDED,
-    Commit,
     Draft,
     MemoryStore,
-    Post,
-    Receipt,
     SqliteStore,
     StoreClosed,
     StoreFailed,
+    Write,
 )
 from everstep.testing import ManualClock
 
@@ -108,7 +106,7 @@ class _Hasty:
         self._draft = draft
         self.settle = draft.settle
 
-    def seal(self) -> Commit | Post | Receipt | None:
+    def seal(self) -> Write | None:
         sealed = self._draft.seal()
         return None if self._store.dead else sealed
 

@@ -14,15 +14,14 @@ from everstep.storage import (
     EventRow,
     NewTask,
     Outcome,
-    Post,
     Progress,
-    Receipt,
     Refusal,
     RunRow,
     SnapshotRow,
     Status,
     StepRow,
     Store,
+    Write,
 )
 from everstep.testing import ManualClock
 
@@ -32,12 +31,12 @@ QUEUED = Progress.beginning(1.0)._replace(chapter=0)
 class Note:
     """A draft that hands over a finished write and remembers what became of it."""
 
-    def __init__(self, write: Commit | Post | Receipt | None) -> None:
+    def __init__(self, write: Write | None) -> None:
         self.write = write
         self.settled: asyncio.Future[Refusal | None] = asyncio.get_running_loop().create_future()
         self.sealed = 0
 
-    def seal(self) -> Commit | Post | Receipt | None:
+    def seal(self) -> Write | None:
         self.sealed += 1
         return self.write
 
@@ -45,7 +44,7 @@ class Note:
         self.settled.set_result(refusal)
 
 
-def submit(store: Store, *writes: Commit | Post | Receipt) -> list[Note]:
+def submit(store: Store, *writes: Write) -> list[Note]:
     """Queue writes in one turn of the loop, so that they share a batch."""
     notes = [Note(write) for write in writes]
     for note in notes:
@@ -53,12 +52,12 @@ def submit(store: Store, *writes: Commit | Post | Receipt) -> list[Note]:
     return notes
 
 
-async def settle(store: Store, *writes: Commit | Post | Receipt) -> list[Refusal | None]:
+async def settle(store: Store, *writes: Write) -> list[Refusal | None]:
     """What became of writes that were submitted together."""
     return [await note.settled for note in submit(store, *writes)]
 
 
-async def hold(store: Store, *writes: Commit | Post | Receipt) -> None:
+async def hold(store: Store, *writes: Write) -> None:
     """Write, and see that nothing is refused."""
     assert await settle(store, *writes) == [None] * len(writes)
 

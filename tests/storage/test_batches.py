@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from everstep.storage import Commit, Post, Receipt, Refusal, SqliteStore, Store, StoreClosed
+from everstep.storage import Commit, Refusal, SqliteStore, Store, StoreClosed, Write
 from everstep.storage.sqlite.writer import MOST_WRITES
 from everstep.testing import ManualClock
 from tests.storage.kit import Life, Note, begun_row, hold, lives, names, settle, submit
@@ -36,7 +36,7 @@ async def test_drafts_are_sealed_and_settled_in_the_order_of_their_submission(
             super().__init__(write)
             self.name = name
 
-        def seal(self) -> Commit | Post | Receipt | None:
+        def seal(self) -> Write | None:
             order.append(f"seal {self.name}")
             return super().seal()
 
@@ -127,7 +127,7 @@ async def test_a_draft_that_fails_harms_nobody_else(
     store: Store, complaints: list[dict[str, Any]]
 ) -> None:
     class Broken(Note):
-        def seal(self) -> Commit | Post | Receipt | None:
+        def seal(self) -> Write | None:
             raise RuntimeError("cannot encode")
 
     class Deaf(Note):

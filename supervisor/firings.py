@@ -1,0 +1,186 @@
+"""What follows for a schedule from the time that it is, as plain functions of its row.
+
+Nothing here writes, waits or reads a clock. Whoever fires writes the row that is answered, in the
+commit that creates the task.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from datetime import UTC, datetime
+from itertools import chain, islice, takewhile
+from typing import Literal, NamedTuple
+
+from ..storage.schedules import ScheduleRow
+from .timetable import Timetable, newest
+
+__all__ = [
+    "MOST_COUNTED",
+    "MOST_WAITING",
+    "ON_TIME",
+    "Firing",
+    "Overlap",
+    "declared",
+    "fire",
+    "instant_id",
+    "instants_of",
+    "keys_of",
+    "paused",
+    "resumed",
+    "started",
+    "without_ended",
+]
+
+Overlap = Literal["skip", "queue", "replace"]
+"""What becomes of an instant while a task of the same schedule has not ended."""
+
+ON_TIME = 60.0
+"""Seconds by which an instant may be late and is still on time, whatever may be caught up."""
+MOST_WAITING = 1000
+"""So many instants of a schedule wait for the tasks before them; those beyond are skipped."""
+MOST_COUNTED = 10_000
+"""So many instants are counted in one look as missed; there may have been more."""
+
+_TIMES = ("cron", "every", "tz")
+_DECLARED = (
+    *_TIMES,
+    "overlap",
+    "catch_up",
+    "actor",
+    "given",
+    "version",
+    "state",
+    "appends",
+    "pool",
+    "priority",
+    "lane",
+)
+
+
+class Firing(NamedTuple):
+    """What a look at a schedule leads to."""
+
+    row: ScheduleRow
+    """Its next row, without the task that is started."""
+    instant: float | None
+    """That of the task to be started; None where none is."""
+    replaces: bool
+    """The tasks before it are cancelled first."""
+
+
+class _Passed(NamedTuple):
+    """The instants since the last look."""
+
+    fresh: list[float]
+    """Those to be decided about, in order."""
+    missed: int
+    next_at: float | None
+
+
+def fire(row: ScheduleRow, table: Timetable, now: float, unended: Collection[int]) -> Firing | None:
+    """What to do at this moment, where tasks of these keys have not ended; None for nothing."""
+    passed = _passed(row, table, now)
+    waiting = [*instants_of(row), *passed.fresh]
+    starts = bool(waiting) and (row.overlap == "replace" or not unended)
+    if passed.next_at == row.next_at and not starts:
+        return None
+    instant = waiting.pop(0) if starts else None
+    room = MOST_WAITING if row.overlap == "queue" else 0
+    after = row._replace(
+        next_at=passed.next_at,
+        missed=row.missed + passed.missed,
+        skipped=row.skipped + len(waiting[room:]),
+        waiting=_listed(waiting[:room]) if waiting[:room] else None,
+        updated_at=now,
+    )
+    return Firing(without_ended(after, unended), instant, starts and bool(unended))
+
+
+def _passed(row: ScheduleRow, table: Timetable, now: float) -> _Passed:
+    """The instants up to now. Where their tasks would overlap, all but the newest are missed."""
+    first = row.next_at
+    if first is None or first > now:
+        return _Passed([], 0, first)
+    oldest = now - max(row.catch_up, ON_TIME)
+    late = _counted(takewhile(lambda at: at <= oldest, _from(table, first)))
+    fresh = _from(table, first) if first > oldest else table.instants(oldest)
+    until_now = takewhile(lambda at: at <= now, fresh)
+    following = next(table.instants(now), None)
+    if row.overlap == "queue":
+        return _Passed(list(islice(until_now, MOST_COUNTED)), late, following)
+    last = newest(table, max(first, oldest), now)
+    if last is None and first > oldest:
+        last = first
+    others = max(_counted(until_now) - 1, 0)
+    return _Passed([] if last is None else [last], late + others, following)
+
+
+def _from(table: Timetable, first: float) -> Iterator[float]:
+    """The instants from one on that was among them when it was stored."""
+    return chain([first], table.instants(first))
+
+
+def _counted(instants: Iterator[float]) -> int:
+    return sum(1 for _ in islice(instants, MOST_COUNTED))
+
+
+def without_ended(row: ScheduleRow, unended: Collection[int]) -> ScheduleRow:
+    """The row of a schedule of whose tasks these have not ended."""
+    return row._replace(started=_listed(unended))
+
+
+def started(row: ScheduleRow, key: int, task_id: str, instant: float | None) -> ScheduleRow:
+    """The row of a schedule that starts this task, at one of its instants or by hand."""
+    row = row._replace(started=_listed([*keys_of(row), key]))
+    if instant is None:
+        return row
+    return row._replace(fired=row.fired + 1, fired_at=instant, fired_task=task_id)
+
+
+def declared(known: ScheduleRow, asked: ScheduleRow) -> ScheduleRow | None:
+    """The row of a known schedule that is declared again; None where that changes nothing.
+
+    What it has done stays, and whether it is paused. Its next instant stays unless the times are
+    others; instants that wait are skipped where the new row queues none.
+    """
+    changed = {name: getattr(asked, name) for name in _DECLARED}
+    if all(getattr(known, name) == value for name, value in changed.items()):
+        return None
+    if any(getattr(known, name) != changed[name] for name in _TIMES):
+        changed |= {"next_at": asked.next_at, "anchor": asked.anchor}
+    if asked.overlap != "queue":
+        changed |= {"waiting": None, "skipped": known.skipped + len(instants_of(known))}
+    return known._replace(**changed, updated_at=asked.updated_at)
+
+
+def paused(row: ScheduleRow, now: float, by: str | None, why: str | None) -> ScheduleRow:
+    """The row of a schedule that fires no more. What waits in it stays."""
+    return row._replace(paused=1, paused_by=by, paused_why=why, updated_at=now)
+
+
+def resumed(row: ScheduleRow, table: Timetable, now: float) -> ScheduleRow:
+    """The row of a schedule that fires again, from the first instant after now."""
+    following = next(table.instants(now), None)
+    return row._replace(
+        paused=0, paused_by=None, paused_why=None, next_at=following, updated_at=now
+    )
+
+
+def instant_id(name: str, instant: float) -> str:
+    """The id of the task of an instant: the name, and the instant in UTC."""
+    return f"{name}/{datetime.fromtimestamp(instant, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def instants_of(row: ScheduleRow) -> list[float]:
+    """The instants that wait."""
+    return [] if row.waiting is None else list(json.loads(row.waiting))
+
+
+def keys_of(row: ScheduleRow) -> list[int]:
+    """The keys of the tasks that may not have ended."""
+    return list(json.loads(row.started))
+
+
+def _listed(values: Collection[float]) -> str:
+    return json.dumps(list(values))

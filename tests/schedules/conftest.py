@@ -1,0 +1,3 @@
+from tests.runtime.conftest import gate, place
+
+__all__ = ["gate", "place"]
