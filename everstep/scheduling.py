@@ -145,8 +145,13 @@ class Scheduler:
         firing = fire(row, table, now, unended)
         if firing is None:
             return True
+        try:
+            written = await self._written(row, firing, list(unended.values()))
+        except Refused as refused:
+            _LOG.warning("the schedule %s could not replace its task yet: %s", name, refused)
+            return False
         _log(row, firing)
-        return await self._written(row, firing, list(unended.values()))
+        return written
 
     async def _written(self, row: ScheduleRow, firing: Firing, unended: list[str]) -> _Written:
         session = self._session

@@ -8,7 +8,7 @@ from datetime import datetime
 from ..storage.records import Status
 from ..supervisor.services.drawing import Branch, draw, in_words, one_line
 from ..supervisor.services.outline import Outline
-from .overview import PoolContents, SomeTasks, StoppedStore, TaskLine
+from .overview import PoolContents, ScheduleLine, SomeTasks, StoppedStore, TaskLine
 
 __all__ = ["drawn"]
 
@@ -18,7 +18,7 @@ _TREELESS = "no tree is known: no runtime of this version of everstep has opened
 
 def drawn(file: str, store: StoppedStore) -> str:
     """The tree, and under each pool what the store holds for it."""
-    return "\n".join([*_head(file, store), "", *_trees(store)])
+    return "\n".join([*_head(file, store), "", *_trees(store), *_schedules(store)])
 
 
 def _head(file: str, store: StoppedStore) -> Iterator[str]:
@@ -45,6 +45,19 @@ def _trees(store: StoppedStore) -> Iterator[str]:
             yield draw(Branch(_ABSENT, below=absent))
     else:
         yield draw(Branch(_TREELESS, below=absent))
+
+
+def _schedules(store: StoppedStore) -> Iterator[str]:
+    if store.schedules:
+        yield ""
+        yield draw(Branch("schedules:", below=tuple(map(_schedule, store.schedules))))
+
+
+def _schedule(schedule: ScheduleLine) -> Branch:
+    due = "no next instant" if schedule.next_at is None else f"next at {_at(schedule.next_at)}"
+    counts = f"{schedule.fired} fired, {schedule.skipped} skipped, {schedule.missed} missed"
+    columns = (schedule.times, schedule.actor, "paused" if schedule.paused else due, counts)
+    return Branch(one_line(schedule.name), tuple(map(one_line, columns)))
 
 
 def _branch(outline: Outline, pools: dict[str, PoolContents]) -> Branch:

@@ -20,6 +20,7 @@ __all__ = [
     "LaneContents",
     "OwnerFacts",
     "PoolContents",
+    "ScheduleLine",
     "SomeTasks",
     "StoppedStore",
     "TaskLine",
@@ -29,6 +30,8 @@ __all__ = [
 
 _NAMED = 5
 """So many tasks of each kind are named; the others are counted."""
+_SCHEDULES = 100
+"""So many schedules are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,21 @@ class PoolContents:
 
 
 @dataclass(frozen=True, slots=True)
+class ScheduleLine:
+    """One schedule."""
+
+    name: str
+    times: str
+    """When it fires, in words."""
+    actor: str
+    paused: bool
+    next_at: datetime | None
+    fired: int
+    skipped: int
+    missed: int
+
+
+@dataclass(frozen=True, slots=True)
 class StoppedStore:
     """A store that no process owns. All instants are aware, in UTC."""
 
@@ -116,6 +134,8 @@ class StoppedStore:
     """None where no runtime has left one."""
     pools: tuple[PoolContents, ...]
     """Those of the tree in its order, then the others by name."""
+    schedules: tuple[ScheduleLine, ...]
+    """Those that are due next, paused ones last."""
 
 
 def look(connection: sqlite3.Connection, clock: Clock) -> StoppedStore:
@@ -138,6 +158,21 @@ def look(connection: sqlite3.Connection, clock: Clock) -> StoppedStore:
             )
             for name in names
         ),
+        schedules=tuple(map(_schedule, overview.schedules(connection, _SCHEDULES) or ())),
+    )
+
+
+def _schedule(row: overview.Planned) -> ScheduleLine:
+    times = f"every {row.every} s" if row.cron is None else f"{row.cron} ({row.tz})"
+    return ScheduleLine(
+        name=row.name,
+        times=times,
+        actor=row.actor,
+        paused=bool(row.paused),
+        next_at=None if row.next_at is None else _instant(row.next_at),
+        fired=row.fired,
+        skipped=row.skipped,
+        missed=row.missed,
     )
 
 

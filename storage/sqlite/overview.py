@@ -16,12 +16,14 @@ __all__ = [
     "Lane",
     "Mention",
     "Owner",
+    "Planned",
     "Suspects",
     "backlog",
     "counts",
     "lanes",
     "newest",
     "owner",
+    "schedules",
     "suspects",
     "tree",
 ]
@@ -73,6 +75,21 @@ class Lane(NamedTuple):
     running: int
 
 
+class Planned(NamedTuple):
+    """A schedule, as a list of schedules mentions it."""
+
+    name: str
+    cron: str | None
+    every: int | None
+    tz: str
+    actor: str
+    paused: int
+    next_at: float | None
+    fired: int
+    skipped: int
+    missed: int
+
+
 _MENTION = ", ".join(Mention._fields)
 
 
@@ -82,10 +99,28 @@ def owner(connection: sqlite3.Connection) -> Owner:
     return Owner._make(connection.execute(f"SELECT {fields} FROM node").fetchone())
 
 
+def _has(connection: sqlite3.Connection, table: str) -> bool:
+    known = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+    return connection.execute(known, (table,)).fetchone() is not None
+
+
+def schedules(connection: sqlite3.Connection, limit: int) -> list[Planned] | None:
+    """The schedules that are due next, paused ones last; None where the store knows none yet."""
+    if not _has(connection, "schedule"):
+        return None
+    rows = connection.execute(
+        f"""
+        SELECT {", ".join(Planned._fields)} FROM schedule
+        ORDER BY paused, next_at IS NULL, next_at, name LIMIT ?
+        """,
+        (limit,),
+    )
+    return [Planned._make(row) for row in rows]
+
+
 def tree(connection: sqlite3.Connection) -> TreeRow | None:
     """The newest tree that the store was opened with."""
-    kept = connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'tree'")
-    if kept.fetchone() is None:
+    if not _has(connection, "tree"):
         return None
     row = connection.execute("SELECT epoch, at, outline FROM tree").fetchone()
     return None if row is None else TreeRow._make(row)

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from everstep import Runtime
-from examples import agent, fan_out, server
+from everstep.testing import ManualClock
+from examples import agent, fan_out, schedule, server
 from examples.guide import first, plan, side_by_side
+from tests.schedules.kit import DAY, ended, set_to
 
 # --- the README -------------------------------------------------------------------------------
 
@@ -117,3 +119,18 @@ async def test_a_web_application_owns_its_runtime(
     assert answers[-1] == '200 "published: All about refunds."'
     ids = [line for line in said if line.startswith("id: ")]
     assert ids[0] == "id: 4" and '"kind": "task_succeeded"' in said[-2 if said[-1] else -3]
+
+
+# --- schedules --------------------------------------------------------------------------------
+
+
+async def test_a_report_is_written_on_the_mornings_of_working_days_in_shanghai() -> None:
+    clock = ManualClock()
+    set_to(clock, "2026-11-27T00:00:00")  # eight o'clock on a Friday in Shanghai
+    async with Runtime(":memory:", clock=clock) as runtime:
+        morning = await schedule.every_morning(runtime)
+        clock.advance(3 * DAY)
+        info = await ended(runtime, morning, 1)
+
+        task = runtime.task(info.fired_task or "")
+        assert await task.result() == "refunds as of 2026-11-29T23:00:00Z"

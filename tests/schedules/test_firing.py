@@ -130,6 +130,19 @@ async def test_a_task_started_by_hand_is_started_once_for_an_id(place: Place, ga
         assert await other.result() == "w"
 
 
+async def test_a_start_by_hand_that_is_cancelled_is_made_once_by_its_repeat(place: Place) -> None:
+    async with place.runtime() as runtime:
+        beat = await runtime.schedule("beat", every=HOUR, actor=Plain())
+        for turns in range(30):
+            call = asyncio.create_task(beat.trigger(id=f"{turns}"))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            call.cancel()
+            await asyncio.wait([call])
+            assert await (await beat.trigger(id=f"{turns}")).result() == "refunds: 2"
+        assert len(await ids(runtime)) == 30
+
+
 async def test_the_next_instant_minds_a_task_started_by_hand(place: Place, gate: Gate) -> None:
     async with place.runtime() as runtime:
         beat = await runtime.schedule("beat", every=HOUR, actor=Waiting(name="w"))
