@@ -28,11 +28,11 @@ from .checking import (
     seconds_of,
     tree_of,
 )
+from .declaring import Schedules
 from .errors import RuntimeClosed
 from .following import Commits
 from .ids import check_name, new_id, new_seed
 from .looking import Looking
-from .schedules import Schedules
 from .scheduling import Scheduler
 from .server import Server, make_sure, server_of
 from .session import Session

@@ -242,7 +242,7 @@ def planned(
 def change(
     session: Session, before: ScheduleRow | None, after: ScheduleRow | None
 ) -> asyncio.Future[Refusal | None]:
-    """Hand a change of a schedule to the store; the future of why it was refused, if it was."""
+    """Hand a change of a schedule to the store; a future of why it was refused, if it was."""
     draft = _Draft(session, _change(session, before, after))
     session.store.submit(draft)
     return draft.settled
@@ -282,13 +282,16 @@ def _log(before: ScheduleRow, firing: Firing) -> None:
     after = firing.row
     if after.missed > before.missed:
         _LOG.warning(
-            "the schedule %s has missed %d instants, and goes on; more are caught up with "
-            "catch_up=%g seconds and overlap='queue'",
-            before.name, after.missed - before.missed, before.catch_up,
+            "the schedule %s has missed %s, for which nothing is started; catch_up is %g s",
+            before.name, _instants(after.missed - before.missed), before.catch_up,
         )  # fmt: skip
     if after.skipped > before.skipped:
-        _LOG.warning(
-            "the schedule %s has skipped %d instants: the task before has not ended%s",
-            before.name, after.skipped - before.skipped,
-            f", and {len(instants_of(after))} wait" if after.waiting else "",
+        _LOG.info(
+            "the schedule %s has skipped %s: a task before has not ended%s",
+            before.name, _instants(after.skipped - before.skipped),
+            f", and {_instants(len(instants_of(after)))} wait" if after.waiting else "",
         )  # fmt: skip
+
+
+def _instants(count: int) -> str:
+    return f"{count} instant{'' if count == 1 else 's'}"

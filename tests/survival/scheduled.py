@@ -16,7 +16,7 @@ from tests.survival.host import living
 
 __all__ = ["scheduled"]
 
-COUNT = 4
+COUNT = 3
 
 
 class Listener(Actor):
