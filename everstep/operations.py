@@ -61,7 +61,7 @@ async def cancel(session: Session, task_id: str, by: str | None, why: str | None
 async def pause(session: Session, task_id: str, reason: str, error: EverstepError) -> bool:
     """Pause the task: steps that run have `grace` seconds to reach their checkpoint.
 
-    Returns when it is paused; False where it was already, or has ended.
+    Whether it is paused for this reason then; not where it was for another one, or has ended.
     """
     halted = Halted(reason, failure_of(error), f"await runtime.task({task_id!r}).resume()")
 
