@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine
-from typing import Any, Generic, Protocol, TypeVar, overload
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Generic, TypeVar, overload
 
 from . import inbox, operations, posting
 from .actors.actor import Actor, is_flow, is_server
-from .actors.ctx import Ctx
 from .actors.effects import Done, NotDone
 from .actors.errors import BadCall, StateUnreadable
 from .actors.history import present
