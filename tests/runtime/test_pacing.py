@@ -86,10 +86,12 @@ async def test_a_storm_lets_in_one_at_a_time_until_it_is_over(
     place: Place, gate: Gate, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with place.runtime(pool={"storm": (2, 60), "restart": Restart(0)}) as runtime:
+        begun = heard(runtime, "storm_began", "tasks")
         for n in range(3):
             Unsteady.errors = [ValueError("no")]
             failed = await runtime.start(Unsteady(), id=str(n))
             await until(failed, lambda info: info.status is Status.FAILED)
+        await begun
         await start(runtime, *"abcd")
         await place.clock.until_waiting(within=30)
         assert await queued(runtime) == ["a", "b", "c", "d"]

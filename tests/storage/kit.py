@@ -204,6 +204,16 @@ def names(refusals: Sequence[Refusal | None]) -> list[str]:
     return ["" if refusal is None else type(refusal).__name__ for refusal in refusals]
 
 
+async def lose_patience(settled: asyncio.Future[Any], clock: ManualClock) -> None:
+    """Let time pass, as often as the store tries again, until it has settled a write."""
+    while not settled.done():
+        waiting = asyncio.create_task(clock.until_waiting())
+        await asyncio.wait({settled, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        if not settled.done():
+            clock.advance(2)
+
+
 async def put_away(store: Store, clock: ManualClock) -> None:
     """Close a store that a failed test may have left in trouble."""
     closing = asyncio.create_task(store.close())

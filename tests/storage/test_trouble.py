@@ -13,7 +13,7 @@ import pytest
 
 from everstep.storage import Alarm, SqliteStore, StoreFailed, StoreInUse
 from everstep.testing import ManualClock
-from tests.storage.kit import Life, Note, hold, lives, names, put_away, submit
+from tests.storage.kit import Life, Note, hold, lives, lose_patience, names, put_away, submit
 
 BIG = b'"' + b"x" * 2_000_000 + b'"'
 """More than fits into the log of the store and what it may grow by under `full`."""
@@ -156,10 +156,7 @@ async def test_a_store_whose_patience_is_over_settles_everything_and_takes_no_mo
         await clock.until_waiting()
         notes += submit(impatient, other.checkpoint())
         ready = asyncio.create_task(impatient.ready())
-        while not notes[0].settled.done():
-            await clock.until_waiting()
-            clock.advance(2)
-            await asyncio.wait({notes[0].settled}, timeout=0.05)
+        await lose_patience(notes[0].settled, clock)
 
         assert names([await note.settled for note in notes]) == ["StoreFailed"] * 2
         with pytest.raises(StoreFailed, match="the disk"):
@@ -175,10 +172,7 @@ async def test_an_end_in_order_is_remembered_though_it_could_not_be_written(
     (life,) = await lives(impatient, 1)
     with full(file):
         (note,) = submit(impatient, life.checkpoint(output=BIG))
-        while not note.settled.done():
-            await clock.until_waiting()
-            clock.advance(2)
-            await asyncio.wait({note.settled}, timeout=0.05)
+        await lose_patience(note.settled, clock)
         await impatient.close()
 
     await impatient.open()
