@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
@@ -13,6 +14,8 @@ __all__ = ["check_limit", "gathered"]
 
 Start = Callable[[Any, str], Coroutine[Any, Any, ChildTask[Any]]]
 """Starts a child under a key."""
+
+_NO_MORE = object()
 
 
 def check_limit(limit: object) -> int:
@@ -41,7 +44,8 @@ class _Gathering:
     """What the workers of one call share: who is next, and what became of the others."""
 
     def __init__(self, actors: Iterator[Any], start: Start, number: int) -> None:
-        self._next = enumerate(actors)
+        self._actors = actors
+        self._places = itertools.count()
         self._start = start
         self._number = number
         self.results: dict[int, Any] = {}
@@ -50,10 +54,11 @@ class _Gathering:
     async def work(self) -> None:
         """Start the next child and wait for it, until there is none or one has failed."""
         while not self.failed:
-            place, actor = next(self._next, (-1, None))
-            if place < 0:
-                return
+            place = next(self._places)
             try:
+                actor = next(self._actors, _NO_MORE)  # may fail: what makes it is the user's
+                if actor is _NO_MORE:
+                    return
                 child = await self._start(actor, f"gather {self._number}/{place}")
                 self.results[place] = await child.result()
             except Exception as failure:  # noqa: BLE001  raised when all others have ended

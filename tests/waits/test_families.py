@@ -63,6 +63,25 @@ async def test_a_parent_out_of_memory_goes_on_gathering_where_it_was(place: Plac
     assert sorted(Square.begun) == list(range(30))
 
 
+async def test_an_actor_that_cannot_be_made_fails_the_map_after_the_children_that_run(
+    place: Place,
+) -> None:
+    class Mistaken(Actor, name="families.Mistaken"):
+        async def run(self) -> str:
+            try:
+                await self.ctx.map(lambda n: Square(number=n + 0 // (n - 3)), [1, 2, 3, 4], limit=2)
+            except ZeroDivisionError:
+                return "cannot be made"
+            return "all were made"
+
+    async with place.runtime() as runtime:
+        task = await runtime.start(Mistaken())
+
+        assert await task.result() == "cannot be made"
+        children = await runtime.tasks(parent=task.id)
+        assert {child.status for child in children} == {Status.SUCCEEDED}
+
+
 async def test_after_the_failure_of_a_child_no_more_are_started(place: Place) -> None:
     class Told(Actor, name="families.Told"):
         async def run(self) -> str:
