@@ -8,13 +8,14 @@ from pydantic import BaseModel, ConfigDict, StrictBool, model_validator
 from pydantic_core import from_json, to_json
 
 from .asking import ASK, heard, question_of
-from .errors import ReplayMismatch, WaitInStep
+from .errors import ReplayMismatch
 from .failures import Rejected
 from .prompt import prompt_of
 from .schema import join, split
 from .scope import Call
 from .values import ValueCodec
 from .verbs import verb_of
+from .wait_errors import WaitInStep
 
 if TYPE_CHECKING:
     from .incarnation import Incarnation

@@ -26,7 +26,7 @@ from .actor import Actor, is_server
 from .blame import read_blame
 from .current import CURRENT
 from .definition import StepDefinition, StepOptions
-from .errors import BadCall, WaitTimeout
+from .errors import BadCall
 from .failures import ChildCancelled, ChildEnded, ChildFailed, Failure
 from .identity import stable_id
 from .newborn import check_actor, newborn
@@ -35,6 +35,7 @@ from .schema import join, split
 from .taking import TIMED_OUT, begun
 from .verbs import waited
 from .wait import Answer, Wait
+from .wait_errors import WaitTimeout
 
 if TYPE_CHECKING:
     from .environment import Environment

@@ -28,8 +28,6 @@ __all__ = [
     "Suspended",
     "UnaskedCancellation",
     "UnknownActor",
-    "WaitInStep",
-    "WaitTimeout",
     "checked_text",
 ]
 
@@ -184,24 +182,6 @@ class StreamFull(EverstepError):
         )
 
 
-class WaitInStep(EverstepError):
-    """A durable wait was asked for inside a step. Never retried."""
-
-    def __init__(self, verb: str, step: str, approval: bool = False) -> None:
-        self.verb = verb
-        self.step = step
-        self.approval = approval
-        asks = ", which waits for its approval," if approval else ""
-        super().__init__(
-            f"{verb}{asks} was called in step {step}, which runs again from its beginning when it "
-            "fails or its process dies; split the step, and wait between its halves:\n"
-            "    async def run(self):\n"
-            f"        await self.{step}_before()\n"
-            f"        await self.{verb}(…)\n"
-            f"        await self.{step}_after()"
-        )
-
-
 class LogItemChanged(EverstepError):
     """An item of a Log was changed after it was appended or read. Only under `debug=True`."""
 
@@ -300,18 +280,6 @@ class StepTimeout(EverstepError, TimeoutError):
         super().__init__(
             f"step {step} ran longer than timeout={timeout:g} s; "
             "make it faster, split it, or allow more: @step(timeout=…)"
-        )
-
-
-class WaitTimeout(EverstepError, TimeoutError):
-    """A durable wait was not over within its `timeout`."""
-
-    def __init__(self, verb: str, what: str) -> None:
-        self.verb = verb
-        self.what = what
-        super().__init__(
-            f"{verb}({what}) was not answered within its timeout; "
-            "go on without it (except WaitTimeout: …), or wait longer: timeout=…"
         )
 
 

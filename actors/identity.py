@@ -6,9 +6,10 @@ import hashlib
 import re
 import uuid
 
-__all__ = ["chapter_prefix", "identity_of", "inside", "stable_id"]
+__all__ = ["chapter_prefix", "identity_of", "inside", "name_of", "stable_id"]
 
 _SPECIAL = re.compile(r"[%/#:@]")
+_OUTERMOST = re.compile(r"(?:@\d+/)?([^/#:@]*)")
 _LONGEST_KEY = 120
 
 
@@ -28,6 +29,12 @@ def identity_of(prefix: str, name: str, key: str, occurrence: int) -> str:
     if key:
         identity += ":" + _quoted(_short(key))
     return identity if occurrence == 1 else f"{identity}#{occurrence}"
+
+
+def name_of(identity: str) -> str:
+    """The name of the step; of one that was called below another step, the name of that."""
+    found = _OUTERMOST.match(identity)
+    return identity if found is None else found[1]
 
 
 def stable_id(seed: bytes, *parts: str) -> str:

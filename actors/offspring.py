@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args, ove
 
 from .bound import Bound
 from .children import START, ChildTask, Order, check_returns, ride
-from .errors import BadCall, WaitInStep
+from .errors import BadCall
 from .gathering import check_limit, gathered
 from .newborn import check_actor
+from .wait_errors import WaitInStep
 
 if TYPE_CHECKING:
     from .actor import Actor
@@ -141,7 +142,7 @@ class Offspring(Bound):
             return self._scope.life.waits.refused()
         scope = self._scope.present()
         if scope.identity:
-            raise WaitInStep("ctx.gather", scope.identity)
+            raise WaitInStep("ctx.gather", scope.identity, in_handler=scope.errand is not None)
         number = scope.number("ctx.gather", "")
         workers = min(check_limit(limit), len(inputs))
         return gathered(map(make, inputs), self._keyed, number, workers)

@@ -9,10 +9,10 @@ from ..storage.clock import left_of
 from ..storage.mail import Mail
 from ..storage.records import StepRow
 from . import rows
-from .errors import WaitTimeout
 from .reminders import with_reminders
 from .timers import chosen_delay
 from .wait import Answer, Wait
+from .wait_errors import WaitTimeout
 
 if TYPE_CHECKING:
     from .scope import Call

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from .asking import ASK
 from .definition import StepDefinition, function_step
-from .errors import WaitInStep
+from .wait_errors import WaitInStep
 
 if TYPE_CHECKING:
     from .scope import Call, Scope
@@ -54,7 +54,7 @@ def waited(
         return life.waits.refused()
     scope = scope.present()
     if scope.identity:
-        raise WaitInStep(verb, scope.identity)
+        raise WaitInStep(verb, scope.identity, in_handler=scope.errand is not None)
     call = scope.make_call(verb_of(verb), (), {}, key)
     call.preview = shown
     return stand(call)

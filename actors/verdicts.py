@@ -19,9 +19,9 @@ from .errors import (
     PayloadTooLarge,
     ReadonlyChanged,
     StepTimeout,
-    WaitInStep,
 )
 from .failures import ChildEnded, Rejected, found_in
+from .wait_errors import WaitInStep
 
 __all__ = [
     "Ended",

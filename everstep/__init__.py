@@ -30,8 +30,6 @@ from .actors.errors import (
     Suspended,
     UnaskedCancellation,
     UnknownActor,
-    WaitInStep,
-    WaitTimeout,
 )
 from .actors.failures import (
     ChildCancelled,
@@ -50,6 +48,7 @@ from .actors.step import step
 from .actors.streaming import Stream
 from .actors.upcast import upcast
 from .actors.values import Limits
+from .actors.wait_errors import WaitInStep, WaitTimeout
 from .errors import (
     AlreadyAnswered,
     NotAsked,

@@ -43,8 +43,10 @@ class TaskFailed(EverstepError):
         self.message = message
         self.traceback = traceback
         where = f" in step {step} ({_attempts_made(attempts)})" if step else ""
+        worded = _worded(error, message)
+        then = "\n" if "\n" in worded else "; "
         super().__init__(
-            f"the task {task_id!r} failed ({reason}){where}: {_worded(error, message)}; "
+            f"the task {task_id!r} failed ({reason}){where}: {worded}{then}"
             f"mend the cause, then: await runtime.task({task_id!r}).resume()"
         )
         if traceback:

@@ -14,10 +14,11 @@ from . import posting
 from .actors.actor import Actor, actor_name, is_server
 from .actors.definition import StepDefinition
 from .actors.errand import asked_for, called, packed_call, result_of
-from .actors.errors import BadActor, BadCall, WaitTimeout
+from .actors.errors import BadActor, BadCall
 from .actors.newborn import check_actor
 from .actors.timers import chosen_delay
 from .actors.traffic import resolve
+from .actors.wait_errors import WaitTimeout
 from .ids import check_name, new_id, new_seed
 from .session import Session
 from .starting import Order, create
@@ -205,7 +206,8 @@ class Server(Generic[A]):
                 if reply.done():
                     return reply.result()
                 if over.done():
-                    raise WaitTimeout("ask", call.definition.name)
+                    again = f"ask again for its reply: request_id={name!r}"
+                    raise WaitTimeout("ask", f"{call.definition.name} of {self.id}", again)
                 settled.result()
 
     def _check_repeat(self, name: str, recorded: str, asked: str) -> None:

@@ -206,7 +206,7 @@ async def test_an_ask_that_nobody_answers_in_time_leaves_its_message(place: Plac
         asking = asyncio.create_task(account.ask(Account.slowly, "one", request_id="r", timeout=5))
         await Account.gate.until("one")
         place.clock.advance(5)
-        with pytest.raises(WaitTimeout, match=r"ask\(slowly\)"):
+        with pytest.raises(WaitTimeout, match=r"ask\(slowly of ann\).*request_id='r'"):
             await asking
         Account.gate.open("one")
 

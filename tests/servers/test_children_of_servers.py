@@ -101,7 +101,9 @@ async def test_steps_of_a_handler_start_children_of_their_own(place: Place) -> N
 
 async def test_a_handler_cannot_wait_for_a_child(place: Place) -> None:
     async with place.runtime() as runtime:
-        with pytest.raises(HandlerFailed, match=r"ctx\.result was called in step wait_for"):
+        with pytest.raises(
+            HandlerFailed, match=r"child\.result was called in the handler wait_for"
+        ):
             await runtime.get(Office, "o").ask(Office.wait_for, "one")
         assert await children(runtime, "o") == []
 

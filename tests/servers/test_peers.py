@@ -160,6 +160,22 @@ async def test_an_ask_in_a_step_is_refused(place: Place) -> None:
             await (await runtime.start(Wrong())).result()
 
 
+class Waiter(Actor, name="servers.Waiter"):
+    @handler
+    async def look(self) -> int:
+        return await self.ctx.get(Account, "ann").ask(Account.look)
+
+
+async def test_a_handler_that_waits_is_told_to_start_a_flow(place: Place) -> None:
+    async with place.runtime() as runtime:
+        with pytest.raises(HandlerFailed) as caught:
+            await runtime.get(Waiter, "bob").ask(Waiter.look, request_id="r")
+
+    said = str(caught.value)
+    assert "ctx.get(…).ask was called in the handler look, and" in said
+    assert "await self.ctx.start(" in said
+
+
 async def test_a_message_to_another_actor_or_a_server_that_ended_is_a_failed_step(
     place: Place,
 ) -> None:
