@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from ..storage.records import NewTask, Progress, SnapshotRow
 from .actor import Actor, actor_name, check_plan, is_generic
@@ -86,8 +86,7 @@ def newborn(
 def check_actor(actor: object) -> Actor:
     """The actor, if it can be started. Raises BadCall, BadActor."""
     if not isinstance(actor, Actor):
-        instead = "start(Report(topic=…)), with an instance of an Actor"
-        raise BadCall("actor", actor, "is no actor", instead)
+        raise _no_instance(actor)
     cls = type(actor)
     if is_generic(cls):
         name = cls.__name__.partition("[")[0]
@@ -99,6 +98,18 @@ def check_actor(actor: object) -> Actor:
     check_plan(cls)
     _check_private(actor)
     return actor
+
+
+def _no_instance(given: object) -> BadCall:
+    if _is_class(given):
+        why = "is the class, and a task begins with an instance of it"
+        return BadCall("actor", given, why, f"{given.__name__}(…)")
+    instead = "start(Report(topic=…)), with an instance of an Actor"
+    return BadCall("actor", given, "is no actor", instead)
+
+
+def _is_class(value: object) -> TypeGuard[type[Actor]]:
+    return isinstance(value, type) and issubclass(value, Actor)
 
 
 def _check_private(actor: Actor) -> None:

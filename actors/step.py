@@ -174,12 +174,15 @@ def made(fn: Any, options: StepOptions, frame: FrameType) -> Callable[..., Any]:
 def _check_actor(instance: object, definition: StepDefinition) -> None:
     from .actor import Actor
 
-    if not isinstance(instance, Actor):
-        raise BadActor(
-            f"the step {definition.name}",
-            f"{type(instance).__name__} is no Actor",
-            f"class {type(instance).__name__}(Actor): …",
-        )
+    if isinstance(instance, Actor):
+        return
+    name, cls = definition.name, type(instance)
+    if not hasattr(cls, name):
+        why = f"is no actor: {name} was called on its class"
+        raise BadCall("self", instance, why, f"actor.{name}(…), or where it is handed on, no call")
+    raise BadActor(
+        f"the step {name}", f"{cls.__name__} is no Actor", f"class {cls.__name__}(Actor): …"
+    )
 
 
 def _check_function(fn: Any, options: StepOptions) -> None:

@@ -26,6 +26,8 @@ __all__ = ["Question", "answer", "open_questions"]
 _ROOM = 1 << 40
 """An answer finds room in every mailbox."""
 
+_YES_OR_NO = "it takes True, False, or Approval(approved=…, comment=…)"
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -76,12 +78,14 @@ def _question(number: int, task_id: str, row: StepRow) -> Question:
 
 
 async def answer(
-    session: Session, task_id: str, question: str, data: object, by: str | None
+    session: Session, task_id: str, question: object, data: object, by: str | None
 ) -> None:
     """Answer a question; when this returns, the answer is stored.
 
     Raises NotAsked, AlreadyAnswered, WrongAnswer, TaskNotFound.
     """
+    if not isinstance(question, str):
+        raise BadCall("question", question, "is not the id of a question", "answer(question.id, …)")
     row = await session.row(task_id)
     asked = await session.store.question(row.key, question)
     kept = _still_open(task_id, question, asked)
@@ -134,4 +138,5 @@ def _valid(
     try:
         return packed_answer(kind, data, by, where, session.environment.limits)
     except ValidationError as error:
-        raise WrongAnswer(task_id, question, first_problem(error)) from error
+        why = _YES_OR_NO if kind is Approval else first_problem(error)
+        raise WrongAnswer(task_id, question, why) from error

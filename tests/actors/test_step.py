@@ -126,6 +126,15 @@ async def test_a_step_called_on_something_else_than_an_actor_is_refused() -> Non
         await Other().load()
 
 
+async def test_a_step_called_on_the_class_of_its_actor_is_refused() -> None:
+    class Page(Actor):
+        @step
+        async def load(self, url: str = "") -> None: ...
+
+    with pytest.raises(BadCall, match="self='http://a': is no actor: load was called on its class"):
+        await Page.load("http://a")  # type: ignore[arg-type]  # the mistake
+
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 

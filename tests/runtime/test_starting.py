@@ -112,10 +112,13 @@ async def test_an_id_that_cannot_be_kept_is_refused(task_id: Any) -> None:
             await runtime.start(Plain(), id=task_id)
 
 
-@pytest.mark.parametrize("actor", [Plain, 3, None])
-async def test_what_is_no_instance_of_an_actor_is_refused(actor: Any) -> None:
+@pytest.mark.parametrize(
+    ("actor", "instead"),
+    [(Plain, r"an instance of it; write Plain\("), (3, "is no actor"), (None, "is no actor")],
+)
+async def test_what_is_no_instance_of_an_actor_is_refused(actor: Any, instead: str) -> None:
     async with Runtime(":memory:") as runtime:
-        with pytest.raises(BadCall, match="Report"):
+        with pytest.raises(BadCall, match=instead):
             await runtime.start(actor)
 
 

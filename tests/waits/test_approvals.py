@@ -233,7 +233,7 @@ async def test_what_is_neither_yes_nor_no_is_refused(place: Place, wrong: Any) -
     async with place.runtime() as runtime:
         task = await runtime.start(Article())
         (question,) = await asked(task, runtime)
-        with pytest.raises(WrongAnswer):
+        with pytest.raises(WrongAnswer, match="it takes True, False, or Approval"):
             await task.answer(question.id, wrong)
 
         assert await runtime.inbox() == [question]

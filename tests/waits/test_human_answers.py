@@ -160,6 +160,8 @@ async def test_an_answer_to_what_nobody_asked_is_refused(place: Place) -> None:
             await task.answer("ctx.ask_human#2", {"publish": True})
         with pytest.raises(NotAsked, match="it never was asked"):
             await task.answer("draft", {"publish": True})
+        with pytest.raises(BadCall, match=r"write answer\(question.id"):
+            await task.answer(question, {"publish": True})  # type: ignore[arg-type]  # the mistake
         with pytest.raises(TaskNotFound):
             await runtime.task("nobody").answer(question.id, {"publish": True})
         await task.cancel()
