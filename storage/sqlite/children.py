@@ -2,45 +2,35 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Collection, Mapping
 
 from ..kin import PARENT_PAUSED, Asks, Straggler, asks_of
 from ..records import ENDED, ChildRow, Commit, EventRow, NewTask, Progress, SnapshotRow, Status
+from .fragments import insert, listed, quoted
 
 __all__ = ["MARK", "UNMARK", "concerns_family", "family", "ids", "start", "stragglers",
            "wake_unless_waiting"]  # fmt: skip
 
-
-def _insert(table: str, fields: tuple[str, ...]) -> str:
-    return f"INSERT INTO {table} ({', '.join(fields)}) VALUES ({', '.join('?' * len(fields))})"
-
-
-_INSERT_TASK = _insert("task", NewTask._fields + Progress._fields)
-_INSERT_SNAPSHOT = _insert("snapshot", SnapshotRow._fields)
-_INSERT_EVENT = _insert("event", EventRow._fields)
+_INSERT_TASK = insert("task", NewTask._fields + Progress._fields)
+_INSERT_SNAPSHOT = insert("snapshot", SnapshotRow._fields)
+_INSERT_EVENT = insert("event", EventRow._fields)
 
 # --- following the parent -----------------------------------------------------------------------
 
-
-def _listed(statuses: Collection[Status]) -> str:
-    return ", ".join(f"'{status}'" for status in sorted(statuses))
-
-
-_GOING_ON = _listed(set(Status) - ENDED - {Status.PAUSED})
+_GOING_ON = quoted(set(Status) - ENDED - {Status.PAUSED})
 _LAGS = {
     Asks.GO_ON: f"""
         child.on_parent = 'follow' AND child.status = 'paused' AND child.reason = '{PARENT_PAUSED}'
     """,
     Asks.PAUSE: f"child.on_parent = 'follow' AND child.status IN ({_GOING_ON})",
     Asks.END: f"""
-        child.on_parent IN ('cancel', 'follow') AND child.status IN ({_listed(set(Status) - ENDED)})
+        child.on_parent IN ('cancel', 'follow') AND child.status IN ({quoted(set(Status) - ENDED)})
     """,
 }
 """Which child has not done yet what is asked of it. Each is a range or two of an index."""
 _WHERE = {
-    asks: f"parent.status IN ({_listed([one for one in Status if asks_of(one) is asks])})"
+    asks: f"parent.status IN ({quoted([one for one in Status if asks_of(one) is asks])})"
     for asks in Asks
 }
 
@@ -92,7 +82,7 @@ _CHILD_HAS_ENDED = f"""
       AND EXISTS (
         SELECT 1 FROM task AS child
         WHERE child.id IN (SELECT value FROM json_each(:children))
-          AND child.status IN ({_listed(ENDED)})
+          AND child.status IN ({quoted(ENDED)})
       )
 """
 _TELL = """
@@ -132,7 +122,7 @@ def family(connection: sqlite3.Connection, commit: Commit) -> None:
 
 def wake_unless_waiting(connection: sqlite3.Connection, commit: Commit) -> None:
     """Queue a task that is leaving memory, where a child that it waits for has ended."""
-    children = json.dumps(commit.awaits)
+    children = listed(commit.awaits)
     asked = {"at": commit.after.updated_at, "parent": commit.task, "children": children}
     _wake(connection, _CHILD_HAS_ENDED, asked)
 
@@ -146,6 +136,6 @@ def ids(connection: sqlite3.Connection, keys: Collection[int]) -> dict[int, str]
     """The ids of the tasks that have these keys."""
     rows = connection.execute(
         "SELECT key, id FROM task WHERE key IN (SELECT value FROM json_each(?))",
-        (json.dumps(list(keys)),),
+        (listed(keys),),
     )
     return dict(rows.fetchall())

@@ -7,12 +7,12 @@ than all that can be seen now: a reader that goes on from the last position it s
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Collection
 
 from ..interface import LogPage, RecordedEvent
 from ..records import EventRow
+from .fragments import listed
 from .transaction import reading
 
 __all__ = ["events", "log", "page"]
@@ -80,8 +80,8 @@ def page(
     wanted = {
         "after": after,
         "upto": upto,
-        "kinds": json.dumps(list(kinds)),
-        "actors": json.dumps(list(actors)),
+        "kinds": listed(kinds),
+        "actors": listed(actors),
         "pool": pool,
         "limit": limit,
     }

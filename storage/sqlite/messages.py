@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ..mail import Asked, Mail, MessageRow, Post, Recipient, Request
 from ..records import ENDED, Commit, Status, StepRow
+from .fragments import quoted
 from .queries import step_row
 
 __all__ = [
@@ -24,7 +25,7 @@ __all__ = [
 
 _FIELDS = ", ".join(MessageRow._fields)
 _MAIL = ", ".join(Mail._fields)
-_ENDED = ", ".join(f"'{status}'" for status in sorted(ENDED))
+_ENDED = quoted(ENDED)
 
 _OPEN = "step.name = 'ctx.ask_human' AND step.outcome IS NULL AND step.output IS NOT NULL"
 """A question that waits for its answer. The condition of an index."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -20,6 +19,7 @@ from ..records import (
     StepRow,
     TaskRow,
 )
+from .fragments import listed
 from .transaction import reading
 
 __all__ = [
@@ -29,7 +29,6 @@ __all__ = [
     "claimable",
     "effects",
     "head",
-    "listed",
     "next_due",
     "open_steps",
     "orphans",
@@ -360,8 +359,3 @@ def appends_page(
         """,
         (key, after, upto, limit),
     ).fetchall()
-
-
-def listed(values: Collection[object]) -> str:
-    """A collection as one parameter, for `json_each`."""
-    return json.dumps(list(values))

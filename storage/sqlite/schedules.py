@@ -7,14 +7,14 @@ from collections.abc import Collection
 
 from ..records import ENDED
 from ..schedules import ScheduleChange, ScheduleRow
+from .fragments import insert, quoted
 
 __all__ = ["change", "due", "next_due", "schedule", "schedules", "unended"]
 
 _FIELDS = ", ".join(ScheduleRow._fields)
-_ENDED = ", ".join(f"'{status}'" for status in sorted(ENDED))
 
 _INSERT = f"""
-    INSERT INTO schedule ({_FIELDS}) VALUES ({", ".join("?" * len(ScheduleRow._fields))})
+    {insert("schedule", ScheduleRow._fields)}
     ON CONFLICT (name) DO NOTHING
 """
 _UPDATE = f"""
@@ -83,7 +83,8 @@ def unended(connection: sqlite3.Connection, keys: Collection[int]) -> dict[int, 
     marks = ", ".join("?" * len(keys))
     rows = connection.execute(
         f"""
-        SELECT key, id FROM task WHERE key IN ({marks}) AND status NOT IN ({_ENDED}) ORDER BY key
+        SELECT key, id FROM task
+        WHERE key IN ({marks}) AND status NOT IN ({quoted(ENDED)}) ORDER BY key
         """,
         tuple(keys),
     )

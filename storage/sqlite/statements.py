@@ -28,6 +28,7 @@ from ..records import (
 from ..schedules import ScheduleChange
 from . import children, messages, schedules, streams
 from .forgetting import forget
+from .fragments import insert
 from .steps import step_write
 
 __all__ = ["FenceError", "Write", "write"]
@@ -37,14 +38,6 @@ class FenceError(Exception):
     """At least one fence among the writes did not hold; the transaction must be rolled back."""
 
 
-def _names(*fields: str) -> str:
-    return ", ".join(fields)
-
-
-def _marks(*fields: str) -> str:
-    return ", ".join("?" * len(fields))
-
-
 def _excluded(*fields: str) -> str:
     return ", ".join(f"{field} = excluded.{field}" for field in fields)
 
@@ -52,7 +45,7 @@ def _excluded(*fields: str) -> str:
 _TASK = NewTask._fields + Progress._fields
 
 _INSERT_TASK = f"""
-    INSERT INTO task ({_names(*_TASK)}) VALUES ({_marks(*_TASK)})
+    {insert("task", _TASK)}
     ON CONFLICT (id) DO NOTHING
 """
 
@@ -81,12 +74,10 @@ _RESET_STEP = """
     WHERE task = ? AND identity = ? AND outcome IS NOT 'completed'
 """
 
-_INSERT_RUN = f"""
-    INSERT INTO run_change ({_names(*RunRow._fields)}) VALUES ({_marks(*RunRow._fields)})
-"""
+_INSERT_RUN = insert("run_change", RunRow._fields)
 
 _UPSERT_SNAPSHOT = f"""
-    INSERT INTO snapshot ({_names(*SnapshotRow._fields)}) VALUES ({_marks(*SnapshotRow._fields)})
+    {insert("snapshot", SnapshotRow._fields)}
     ON CONFLICT (task, seq) DO UPDATE SET {_excluded("chapter", "version", "state")}
 """
 
@@ -96,7 +87,7 @@ _DELETE_SNAPSHOTS = """
 """
 
 _UPSERT_EFFECT = f"""
-    INSERT INTO effect ({_names(*EffectRow._fields)}) VALUES ({_marks(*EffectRow._fields)})
+    {insert("effect", EffectRow._fields)}
     ON CONFLICT (operation) DO UPDATE
     SET {_excluded(*EffectRow._fields[2:])}
     WHERE effect.task = excluded.task
@@ -110,9 +101,7 @@ _RECEIPT = """
     WHERE operation = ? AND state = 'intent' AND epoch = ?
 """
 
-_INSERT_EVENT = f"""
-    INSERT INTO event ({_names(*EventRow._fields)}) VALUES ({_marks(*EventRow._fields)})
-"""
+_INSERT_EVENT = insert("event", EventRow._fields)
 
 
 def write(connection: sqlite3.Connection, writes: Sequence[Write]) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Collection
+
+from .fragments import listed
 
 __all__ = ["queues", "strangers"]
 
@@ -18,7 +19,7 @@ def strangers(connection: sqlite3.Connection, pool: str, actors: Collection[str]
           AND actor NOT IN (SELECT value FROM json_each(?))
         GROUP BY actor
         """,
-        (pool, json.dumps(list(actors))),
+        (pool, listed(actors)),
     )
     return dict(found.fetchall())
 

@@ -6,7 +6,8 @@ import sqlite3
 from collections.abc import Collection
 
 from ..records import StepRow, TaskRow
-from .queries import TASK_COLUMNS, listed, step_row, task_rows
+from .fragments import listed
+from .queries import TASK_COLUMNS, step_row, task_rows
 
 __all__ = ["due_waits", "next_wait", "open_waits"]
 
