@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from ..records import ENDED
 from ..schedules import ScheduleChange, ScheduleRow
-from .fragments import insert, quoted
+from .fragments import insert, listed, quoted
 
 __all__ = ["change", "due", "next_due", "schedule", "schedules", "unended"]
 
@@ -22,6 +22,11 @@ _UPDATE = f"""
     WHERE name = ? AND revision = ?
 """
 _DELETE = "DELETE FROM schedule WHERE name = ? AND revision = ?"
+_UNENDED = f"""
+    SELECT key, id FROM task
+    WHERE key IN (SELECT value FROM json_each(?)) AND status NOT IN ({quoted(ENDED)})
+    ORDER BY key
+"""
 
 
 def change(connection: sqlite3.Connection, change: ScheduleChange) -> bool:
@@ -80,12 +85,4 @@ def next_due(connection: sqlite3.Connection, after: float) -> float | None:
 
 def unended(connection: sqlite3.Connection, keys: Collection[int]) -> dict[int, str]:
     """Those of these tasks that have not ended: their keys and ids, the oldest first."""
-    marks = ", ".join("?" * len(keys))
-    rows = connection.execute(
-        f"""
-        SELECT key, id FROM task
-        WHERE key IN ({marks}) AND status NOT IN ({quoted(ENDED)}) ORDER BY key
-        """,
-        tuple(keys),
-    )
-    return dict(rows.fetchall())
+    return dict(connection.execute(_UNENDED, (listed(keys),)).fetchall())

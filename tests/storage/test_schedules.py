@@ -43,6 +43,14 @@ async def test_a_write_that_comes_from_another_revision_is_refused(store: Store)
     assert await store.schedules() == []
 
 
+async def test_of_any_number_of_tasks_those_that_have_not_ended_are_found(store: Store) -> None:
+    life = Life(store, "one")
+    await hold(store, life.create())
+
+    assert await store.unended([life.key, *range(300_000)]) == {life.key: "one"}
+    assert await store.unended([life.key + 1]) == {}
+
+
 async def test_a_task_and_the_firing_that_starts_it_are_written_together(store: Store) -> None:
     row = schedule(60.0, name="a", revision=1)
     await hold(store, ScheduleChange("a", None, row))
