@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Collection, Iterator
 from dataclasses import asdict
 from functools import partial
+from itertools import islice
 
 from ..reading import Event, event_of
 from ..storage.clock import SystemClock
@@ -27,10 +28,10 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
     parser.add_argument("file", metavar="FILE", help="the file that a Runtime was opened with")
     parser.add_argument(
-        "--after", type=_place, default=0, metavar="N", help="only those after this position"
+        "--after", type=_whole, default=0, metavar="N", help="only those after this position"
     )
     parser.add_argument(
-        "--limit", type=_place, default=_MOST, metavar="N", help=f"at most so many ({_MOST})"
+        "--limit", type=_whole, default=_MOST, metavar="N", help=f"at most so many ({_MOST})"
     )
     parser.add_argument(
         "--kind", action="append", default=[], help="only of this kind; may be given again"
@@ -53,7 +54,7 @@ def run(asked: argparse.Namespace) -> str:
 def _events(
     connection: sqlite3.Connection, after: int, limit: int, kinds: Collection[str]
 ) -> list[Event]:
-    return [event for event, _ in zip(_all(connection, after, kinds), range(limit), strict=False)]
+    return list(islice(_all(connection, after, kinds), limit))
 
 
 def _all(connection: sqlite3.Connection, after: int, kinds: Collection[str]) -> Iterator[Event]:
@@ -82,8 +83,7 @@ def _plain(text: str) -> str:
     return text if text.isprintable() else json.dumps(text)
 
 
-def _place(text: str) -> int:
-    number = int(text)
-    if not 0 <= number < 1 << 63:
-        raise argparse.ArgumentTypeError(f"{text} is no position of an event")
-    return number
+def _whole(text: str) -> int:
+    if not text.isdecimal() or int(text) >= 1 << 63:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 on")
+    return int(text)

@@ -10,7 +10,6 @@ import pytest
 
 from everstep import Actor, Event, Runtime, step
 from everstep.cli import main
-from tests.cli.kit import worked
 
 
 class Loud(Actor, name="cli.Loud"):
@@ -78,13 +77,15 @@ def test_what_would_move_a_terminal_is_written_out(
 
 
 @pytest.mark.parametrize("option", ["--after", "--limit"])
+@pytest.mark.parametrize("number", ["-1", "x", "9" * 20])
 def test_a_wrong_number_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
+    capsys: pytest.CaptureFixture[str], option: str, number: str
 ) -> None:
     with pytest.raises(SystemExit):
-        main(["events", str(worked(tmp_path / "tasks.db")), option, "-1"])
+        main(["events", "tasks.db", option, number])
 
-    assert option in capsys.readouterr().err
+    said = f"argument {option}: {number!r} is no whole number from 0 on"
+    assert said in capsys.readouterr().err
 
 
 def test_a_store_in_use_is_followed_in_its_process(
