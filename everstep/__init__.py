@@ -64,7 +64,7 @@ from .piece_stream import Piece
 from .reading import EffectRecord, Event, StepRecord, TaskInfo
 from .running import run
 from .runtime import Runtime
-from .schedules import Schedule, ScheduleInfo
+from .schedule import Schedule, ScheduleInfo
 from .server import Server
 from .storage.clock import Clock, SystemClock
 from .storage.errors import (

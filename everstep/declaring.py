@@ -12,7 +12,7 @@ from .actors.errors import BadActor, BadCall
 from .actors.newborn import check_actor, template_of
 from .checking import name_or_none, priority_of
 from .ids import check_name
-from .schedules import TRIES, Schedule, ScheduleInfo, changed, info_of
+from .schedule import TRIES, Schedule, ScheduleInfo, changed, info_of
 from .session import Session
 from .storage.schedules import ScheduleRow
 from .supervisor.firings import Overlap, declared

@@ -28,12 +28,12 @@ from .checking import (
     seconds_of,
     tree_of,
 )
+from .commits import Commits
 from .declaring import Schedules
 from .errors import RuntimeClosed
-from .following import Commits
 from .ids import check_name, new_id, new_seed
 from .looking import Looking
-from .scheduling import Scheduler
+from .scheduler import Scheduler
 from .server import Server, make_sure, server_of
 from .session import Session
 from .shepherd import Shepherd

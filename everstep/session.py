@@ -12,8 +12,8 @@ from .actors.errors import BadCall, UnknownActor
 from .actors.result import result_codec
 from .actors.values import ValueCodec
 from .checking import priority_of
+from .commits import Commits
 from .errors import RuntimeClosed
-from .following import Commits
 from .ids import check_name
 from .storage.clock import Clock
 from .storage.errors import TaskNotFound
@@ -24,7 +24,7 @@ from .supervisor.pools import Pools
 from .supervisor.services.running import Supervision
 
 if TYPE_CHECKING:
-    from .scheduling import Scheduler
+    from .scheduler import Scheduler
     from .shepherd import Shepherd
 
 __all__ = ["Session"]

@@ -11,7 +11,7 @@ from typing import Any, cast
 from .checking import said_of
 from .errors import ScheduleNotFound
 from .ids import check_name, new_id
-from .scheduling import change, planned
+from .scheduler import change, planned
 from .session import Session
 from .storage.errors import Superseded
 from .storage.schedules import ScheduleRow
