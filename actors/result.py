@@ -21,7 +21,15 @@ def run_of(view: Actor) -> Coroutine[Any, Any, Any]:
 
 
 def result_codec(actor: type[Actor]) -> ValueCodec:
-    """How the result of a task is written and read, by the declared return type."""
+    """How the result of a task is written and read, by the declared return type. Made once."""
+    found: ValueCodec | None = vars(actor).get("__everstep_result__")
+    if found is None:
+        found = _made(actor)
+        type.__setattr__(actor, "__everstep_result__", found)
+    return found
+
+
+def _made(actor: type[Actor]) -> ValueCodec:
     if is_flow(actor):
         return StepDefinition("run", cast("Any", actor).run, owner=actor).output
     definitions = list(steps_of(actor).values())

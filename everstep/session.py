@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 from .actors.actor import Actor
 from .actors.environment import Environment
 from .actors.errors import BadCall, UnknownActor
-from .actors.result import result_codec
-from .actors.values import ValueCodec
 from .checking import priority_of
 from .commits import Commits
 from .errors import RuntimeClosed
@@ -47,7 +45,6 @@ class Session:
     scheduler: Scheduler = field(init=False)
     closed: str | None = None
     """Why it is over."""
-    _codecs: dict[type[Actor], ValueCodec] = field(default_factory=dict[type[Actor], ValueCodec])
 
     @property
     def store(self) -> Store:
@@ -123,10 +120,3 @@ class Session:
                 row.actor, "no class of this name exists here"
             )
         return found
-
-    def result_codec(self, actor: type[Actor]) -> ValueCodec:
-        """How the result of this actor's tasks is read; made once."""
-        codec = self._codecs.get(actor)
-        if codec is None:
-            codec = self._codecs[actor] = result_codec(actor)
-        return codec

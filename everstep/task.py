@@ -10,6 +10,7 @@ from .actors.actor import Actor, is_flow, is_server
 from .actors.effects import Done, NotDone
 from .actors.errors import BadCall, StateUnreadable
 from .actors.history import present
+from .actors.result import result_codec
 from .actors.telling import named
 from .checking import place_of, said_of
 from .errors import TaskCancelled
@@ -99,7 +100,7 @@ class Task(Generic[R_co]):
         return None
 
     def _decoded(self, session: Session, row: TaskRow) -> Any:
-        codec = session.result_codec(session.class_of(row))
+        codec = result_codec(session.class_of(row))
         try:
             return codec.decode(row.progress.output or b"null")
         except ValueError as error:
