@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from pydantic import ValidationError
@@ -16,6 +16,7 @@ from .actors.reminders import Reminders
 from .actors.values import first_problem
 from .errors import AlreadyAnswered, NotAsked, WrongAnswer
 from .posting import deliver
+from .reading import in_utc, in_utc_or_none
 from .session import Session
 from .storage.errors import Superseded, Undelivered
 from .storage.mail import Asked, MessageRow, Post
@@ -70,10 +71,10 @@ def _question(number: int, task_id: str, row: StepRow) -> Question:
         step=kept.get("step"),
         prompt=kept["prompt"],
         schema=kept["schema"],
-        since=datetime.fromtimestamp(row.started_at, UTC),
-        until=None if row.due_at is None else datetime.fromtimestamp(row.due_at, UTC),
+        since=in_utc(row.started_at),
+        until=in_utc_or_none(row.due_at),
         reminders=0 if reminders is None else reminders.given,
-        reminded_at=None if last is None else datetime.fromtimestamp(last, UTC),
+        reminded_at=in_utc_or_none(last),
     )
 
 

@@ -23,6 +23,8 @@ __all__ = [
     "effect_record",
     "event_of",
     "failed",
+    "in_utc",
+    "in_utc_or_none",
     "info_of",
     "paused",
     "step_record",
@@ -137,9 +139,9 @@ def info_of(
         pool=row.pool,
         parent=parent,
         lane=row.lane,
-        created_at=_instant(row.created_at),
-        updated_at=_instant(progress.updated_at),
-        due_at=_maybe(progress.due_at),
+        created_at=in_utc(row.created_at),
+        updated_at=in_utc(progress.updated_at),
+        due_at=in_utc_or_none(progress.due_at),
         steps_running=steps_running,
         error=None if progress.error is None else read_failure(progress.error),
         unknown_here=not known,
@@ -153,7 +155,7 @@ def event_of(recorded: RecordedEvent) -> Event:
         task_id=recorded.task_id,
         number=row.seq,
         position=recorded.position,
-        at=_instant(row.at),
+        at=in_utc(row.at),
         kind=row.kind,
         step=row.step,
         data={} if row.data is None else _object(json.loads(row.data)),
@@ -180,9 +182,9 @@ def step_record(row: StepRow, actor: type[Actor] | None) -> StepRecord:
         attempts=row.attempts,
         executions=row.serial,
         running=bool(row.open),
-        started_at=_instant(row.first_at),
-        ended_at=_maybe(row.ended_at),
-        next_attempt_at=_maybe(row.due_at) if row.outcome is None else None,
+        started_at=in_utc(row.first_at),
+        ended_at=in_utc_or_none(row.ended_at),
+        next_attempt_at=in_utc_or_none(row.due_at) if row.outcome is None else None,
     )
 
 
@@ -220,8 +222,8 @@ def effect_record(row: EffectRow, *, running: bool) -> EffectRecord:
         error=None if row.error is None else read_failure(row.error),
         decided_by=row.decided_by,
         arguments=row.preview,
-        started_at=_instant(row.started_at),
-        ended_at=_maybe(row.ended_at),
+        started_at=in_utc(row.started_at),
+        ended_at=in_utc_or_none(row.ended_at),
     )
 
 
@@ -259,9 +261,11 @@ def _blame(row: TaskRow) -> Blame:
     return unknown if row.progress.error is None else read_blame(row.progress.error)
 
 
-def _instant(seconds: float) -> datetime:
+def in_utc(seconds: float) -> datetime:
+    """An instant of the store, aware, in UTC."""
     return datetime.fromtimestamp(seconds, UTC)
 
 
-def _maybe(seconds: float | None) -> datetime | None:
-    return None if seconds is None else _instant(seconds)
+def in_utc_or_none(seconds: float | None) -> datetime | None:
+    """The same of one that there may not be."""
+    return None if seconds is None else in_utc(seconds)

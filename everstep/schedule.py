@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, cast
 
 from .checking import said_of
 from .errors import ScheduleNotFound
 from .ids import check_name, new_id
+from .reading import in_utc, in_utc_or_none
 from .scheduler import change, planned
 from .session import Session
 from .storage.errors import Superseded
@@ -186,21 +187,13 @@ def info_of(row: ScheduleRow) -> ScheduleInfo:
         paused=bool(row.paused),
         paused_by=row.paused_by,
         paused_why=row.paused_why,
-        next_at=_maybe(row.next_at),
-        fired_at=_maybe(row.fired_at),
+        next_at=in_utc_or_none(row.next_at),
+        fired_at=in_utc_or_none(row.fired_at),
         fired_task=row.fired_task,
-        waiting=tuple(_instant(at) for at in instants_of(row)),
+        waiting=tuple(in_utc(at) for at in instants_of(row)),
         fired=row.fired,
         skipped=row.skipped,
         missed=row.missed,
-        created_at=_instant(row.created_at),
-        updated_at=_instant(row.updated_at),
+        created_at=in_utc(row.created_at),
+        updated_at=in_utc(row.updated_at),
     )
-
-
-def _instant(seconds: float) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)
-
-
-def _maybe(seconds: float | None) -> datetime | None:
-    return None if seconds is None else _instant(seconds)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 from ..actors.blame import read_blame
 from ..errors import way_on
+from ..reading import in_utc, in_utc_or_none
 from ..storage.clock import Clock
 from ..storage.records import Status, TreeRow
 from ..storage.sqlite import overview
@@ -169,7 +170,7 @@ def _schedule(row: overview.Planned) -> ScheduleLine:
         times=times,
         actor=row.actor,
         paused=bool(row.paused),
-        next_at=None if row.next_at is None else _instant(row.next_at),
+        next_at=in_utc_or_none(row.next_at),
         fired=row.fired,
         skipped=row.skipped,
         missed=row.missed,
@@ -177,7 +178,7 @@ def _schedule(row: overview.Planned) -> ScheduleLine:
 
 
 def _owner(owner: overview.Owner) -> OwnerFacts:
-    return OwnerFacts(owner.epoch, owner.pid, owner.host, _instant(owner.started_at))
+    return OwnerFacts(owner.epoch, owner.pid, owner.host, in_utc(owner.started_at))
 
 
 def _tree(row: TreeRow | None) -> TreeFacts | None:
@@ -185,7 +186,7 @@ def _tree(row: TreeRow | None) -> TreeFacts | None:
     if row is None:
         return None
     try:
-        return TreeFacts(row.epoch, _instant(row.at), read_outline(row.outline))
+        return TreeFacts(row.epoch, in_utc(row.at), read_outline(row.outline))
     except ValueError:
         return None
 
@@ -245,10 +246,6 @@ def _line(mention: Mention, waits: bool) -> TaskLine:
         error=None if blame is None else str(blame.failure),
         crashes=mention.crashes,
         deaths=mention.deaths,
-        updated_at=_instant(mention.updated_at),
+        updated_at=in_utc(mention.updated_at),
         to_go_on=way_on(mention.id, mention.reason) if waits else None,
     )
-
-
-def _instant(seconds: float) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)
