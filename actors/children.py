@@ -10,7 +10,6 @@ from uuid import UUID
 
 from pydantic_core import from_json, to_json
 
-from ..storage.clock import left_of
 from ..storage.errors import TaskNotFound
 from ..storage.records import (
     ENDED,
@@ -34,7 +33,7 @@ from .result import result_codec
 from .schema import join, split
 from .taking import TIMED_OUT, begun
 from .verbs import waited
-from .wait import Answer, Wait
+from .wait import Answer, Wait, under_way
 from .wait_errors import WaitTimeout
 
 if TYPE_CHECKING:
@@ -180,9 +179,7 @@ async def _awaited(call: Call, row: StepRow | None, child: str, timeout: object)
     with _watched(life.environment, child) as watch:
         found = await _look(call, child)
         await life.gate()
-        call.scope.takes_off(call)
-        try:
-            life.journal.enter_live(life.root.view)
+        with under_way(call):
             watch.wait = wait = Wait(call.scope, begun(call, row, timeout, _OPEN), child=child)
 
             async def answer() -> Answer | None:
@@ -192,15 +189,12 @@ async def _awaited(call: Call, row: StepRow | None, child: str, timeout: object)
                     found = await _look(call, child)
                 if found.progress.status in ENDED:
                     return _answer(found)
-                over = wait.due is not None and left_of(life.clock, wait.due) <= 0
-                return Answer(TIMED_OUT) if over else None
+                return Answer(TIMED_OUT) if wait.is_over else None
 
             row = await life.waits.until(wait, answer)
             if row.outcome is Outcome.FAILED:
                 await life.ledger.durable()  # before a crash by it, which is to forget it
             return row
-        finally:
-            call.scope.has_landed(call)
 
 
 async def _look(call: Call, child: str) -> TaskRow:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..storage.clock import left_of
 from ..storage.mail import Mail
 from ..storage.records import StepRow
 from . import rows
 from .reminders import with_reminders
 from .timers import chosen_delay
-from .wait import Answer, Wait
+from .wait import Answer, Wait, under_way
 from .wait_errors import WaitTimeout
 
 if TYPE_CHECKING:
@@ -41,9 +40,7 @@ async def take(
         life.sync(call.scope)
         return _body(call, row)
     await life.gate()
-    call.scope.takes_off(call)
-    try:
-        life.journal.enter_live(life.root.view)
+    with under_way(call):
         if question is not None:
             kept = None if row is None else row.output
             question = with_reminders(question, remind, kept, life.clock)
@@ -53,15 +50,12 @@ async def take(
             mail = await life.waits.mailbox.first(fits)
             if mail is not None:
                 return Answer(mail.body, mail)
-            over = wait.due is not None and left_of(life.clock, wait.due) <= 0
-            if over:
+            if wait.is_over:
                 return Answer(TIMED_OUT)
             life.waits.reminds(wait)
             return None
 
         return _body(call, await life.waits.until(wait, answer))
-    finally:
-        call.scope.has_landed(call)
 
 
 def begun(call: Call, row: StepRow | None, timeout: object, question: bytes | None) -> StepRow:

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from ..storage.clock import Clock, Due, due_in, left_of
+from ..storage.clock import Clock, Due, due_in
 from ..storage.records import StepRow
 from . import rows
 from .errors import BadCall
-from .wait import Answer, Wait
+from .wait import Answer, Wait, under_way
 
 if TYPE_CHECKING:
     from .scope import Call
@@ -53,21 +53,15 @@ async def sleep(call: Call, choose: Choose) -> None:
         life.sync(call.scope)
         return
     await life.gate()
-    call.scope.takes_off(call)
-    try:
-        life.journal.enter_live(life.root.view)
+    with under_way(call):
         if row is None or row.due_at is None:
             row = rows.begun_wait(life, call, choose(life.clock))
         wait = Wait(call.scope, row)
-        due = wait.due
-        assert due is not None  # a sleep has an end
 
         async def answer() -> Answer | None:
-            return None if left_of(life.clock, due) > 0 else Answer(b"null")
+            return Answer(b"null") if wait.is_over else None
 
         await life.waits.until(wait, answer)
-    finally:
-        call.scope.has_landed(call)
 
 
 def is_wait(row: StepRow) -> bool:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..storage.clock import Due
+from ..storage.clock import Due, left_of
 from ..storage.mail import Mail
 from ..storage.records import StepRow
 from . import rows
@@ -13,9 +15,9 @@ from .reminders import next_reminder
 from .traffic import resolve
 
 if TYPE_CHECKING:
-    from .scope import Scope
+    from .scope import Call, Scope
 
-__all__ = ["Answer", "Wait"]
+__all__ = ["Answer", "Wait", "under_way"]
 
 
 class Answer(NamedTuple):
@@ -56,6 +58,11 @@ class Wait:
         """When something of it falls due: its end, a reminder."""
         return [due for due in (self.due, self.reminder) if due is not None]
 
+    @property
+    def is_over(self) -> bool:
+        """Whether its time is over."""
+        return self.due is not None and left_of(self.scope.life.clock, self.due) <= 0
+
     def wake(self) -> None:
         """Let who stands in it look whether it is over."""
         if self.woken is not None:
@@ -65,3 +72,15 @@ class Wait:
     def is_open(self) -> bool:
         """Whether something else than the clock may end it."""
         return self.listens or self.child is not None
+
+
+@contextmanager
+def under_way(call: Call) -> Generator[None]:
+    """A call that waits is under way: no record has answered it, so what follows is live."""
+    life = call.scope.life
+    call.scope.takes_off(call)
+    try:
+        life.journal.enter_live(life.root.view)
+        yield
+    finally:
+        call.scope.has_landed(call)
