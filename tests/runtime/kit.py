@@ -194,6 +194,11 @@ async def next_event(task: Task[Any], kind: str, after: int = 0) -> Event:
     raise AssertionError(f"the task ended without {kind}")
 
 
+def followers(runtime: Runtime) -> int:
+    """How many wait for a commit."""
+    return runtime._open().commits.waiting  # pyright: ignore[reportPrivateUsage]  # not public
+
+
 async def kind_heard(runtime: Runtime, kind: str, child: str) -> None:
     """Return when the tree tells this of the child. Listens from the call on."""
     async for event in runtime.tree.events():

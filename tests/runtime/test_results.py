@@ -18,7 +18,16 @@ from everstep import (
     fixed,
     step,
 )
-from tests.runtime.kit import Gate, Place, Plain, Unsteady, Waiting, kinds, next_event
+from tests.runtime.kit import (
+    Gate,
+    Place,
+    Plain,
+    Unsteady,
+    Waiting,
+    followers,
+    kinds,
+    next_event,
+)
 
 
 class Failing(Actor, name="runtime.Failing"):
@@ -180,9 +189,7 @@ async def test_leaving_a_followed_log_leaves_nothing_behind(place: Place, gate: 
         follower.cancel()
         await asyncio.wait([follower])
 
-        session = runtime._session  # pyright: ignore[reportPrivateUsage]  # what must not be kept
-        assert session is not None
-        assert session.commits.waiting == 0
+        assert followers(runtime) == 0
         gate.open("a")
 
 

@@ -17,7 +17,7 @@ from everstep import (
     StepFailed,
     step,
 )
-from tests.runtime.kit import ONCE, Gate, Place, kinds, next_event
+from tests.runtime.kit import ONCE, Gate, Place, followers, kinds, next_event
 from tests.streams.talkers import Chorus, Quick, Talker, pieces, pieces_until, told
 
 
@@ -271,9 +271,7 @@ async def test_leaving_a_followed_stream_leaves_nothing_behind(place: Place, tal
         follower.cancel()
         await asyncio.wait([follower])
 
-        session = runtime._session  # pyright: ignore[reportPrivateUsage]  # what must not be kept
-        assert session is not None
-        assert session.commits.waiting == 0
+        assert followers(runtime) == 0
         talk.open("a 1")
         await task.result()
 

@@ -9,10 +9,26 @@ from hypothesis import strategies as st
 
 from tests.survival.flows import Flow, Gather, Op, Plain, Work
 
-__all__ = ["LONG", "crowds", "deaths", "flows", "tried"]
+__all__ = [
+    "LONG",
+    "REAL_BOUNDARIES",
+    "REAL_CHAINS",
+    "SIMULATED_CHAINS",
+    "crowds",
+    "deaths",
+    "flows",
+    "tried",
+]
 
 LONG = os.environ.get("EVERSTEP_SURVIVAL") == "long"
 """Whether to take the hours that it takes."""
+
+REAL_BOUNDARIES = None if LONG else 4
+"""At how many boundaries a process is killed, where a pretended death is tried at all of them."""
+REAL_CHAINS = 300 if LONG else 1
+"""How many chains of lives are killed there at random."""
+SIMULATED_CHAINS = 2000 if LONG else 12
+"""How many chains of pretended deaths are tried."""
 
 
 def tried(idle_after: float) -> int | None:

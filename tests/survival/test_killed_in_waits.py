@@ -12,7 +12,7 @@ from everstep.testing.survival import Check
 from tests.survival.approving import approve
 from tests.survival.parents import CHILDREN, forsaken, offices, paused_along, raised
 from tests.survival.reminding import agree, hesitate
-from tests.survival.strategies import LONG, tried
+from tests.survival.strategies import LONG, REAL_BOUNDARIES, REAL_CHAINS, SIMULATED_CHAINS, tried
 from tests.survival.talking import ASKERS, QUESTIONS, talk
 from tests.survival.timed import timed
 
@@ -35,8 +35,8 @@ def test_a_task_killed_in_its_sleeps_goes_on_with_them(
         tmp_path,
         0.001,
         idle_after,
-        boundaries=None if LONG else 4,
-        chains=300 if LONG else 1,
+        boundaries=REAL_BOUNDARIES,
+        chains=REAL_CHAINS,
         check=every_sleep_ended_once,
     )
 
@@ -50,7 +50,7 @@ def test_a_task_killed_at_every_boundary_of_its_sleeps_goes_on_with_them(
         1.0,
         idle_after,
         boundaries=tried(idle_after),
-        chains=2000 if LONG else 12,
+        chains=SIMULATED_CHAINS,
         check=every_sleep_ended_once,
     )
 
@@ -71,8 +71,8 @@ def test_tasks_that_are_killed_while_they_talk_say_and_hear_everything_once(
         talk,
         tmp_path,
         idle_after,
-        boundaries=None if LONG else 4,
-        chains=300 if LONG else 1,
+        boundaries=REAL_BOUNDARIES,
+        chains=REAL_CHAINS,
     )
 
     assert histories[0].result == SAID
@@ -83,7 +83,7 @@ def test_tasks_that_die_at_every_boundary_while_they_talk_hear_everything_once(
     idle_after: float,
 ) -> None:
     histories = survive_simulated(
-        talk, idle_after, boundaries=tried(idle_after), chains=2000 if LONG else 12
+        talk, idle_after, boundaries=tried(idle_after), chains=SIMULATED_CHAINS
     )
 
     assert histories[0].result == SAID
@@ -92,7 +92,7 @@ def test_tasks_that_die_at_every_boundary_while_they_talk_hear_everything_once(
 @pytest.mark.parametrize("idle_after", [20.0, 0.0])
 def test_an_answer_is_heard_once_wherever_the_process_dies(idle_after: float) -> None:
     histories = survive_simulated(
-        approve, idle_after, boundaries=tried(idle_after), chains=2000 if LONG else 12
+        approve, idle_after, boundaries=tried(idle_after), chains=SIMULATED_CHAINS
     )
 
     assert histories[0].result == {key: ["1 True", "2 False"] for key in ("one", "other")}
@@ -114,8 +114,8 @@ def test_a_killed_parent_starts_no_child_twice_and_loses_no_result(
         raised,
         tmp_path,
         idle_after,
-        boundaries=None if LONG else 4,
-        chains=300 if LONG else 1,
+        boundaries=REAL_BOUNDARIES,
+        chains=REAL_CHAINS,
         check=every_child_ended_once,
     )
 
@@ -128,19 +128,19 @@ def test_a_parent_that_dies_at_every_boundary_starts_no_child_twice_and_loses_no
         raised,
         idle_after,
         boundaries=tried(idle_after),
-        chains=2000 if LONG else 12,
+        chains=SIMULATED_CHAINS,
         check=every_child_ended_once,
     )
 
 
 def test_the_children_of_a_parent_that_failed_are_cancelled_wherever_the_process_dies() -> None:
-    histories = survive_simulated(forsaken, chains=2000 if LONG else 12)
+    histories = survive_simulated(forsaken, chains=SIMULATED_CHAINS)
 
     assert [child.split()[1] for child in histories[0].result["children"]] == ["cancelled"] * 3
 
 
 def test_the_children_that_follow_a_parent_are_paused_with_it_wherever_the_process_dies() -> None:
-    histories = survive_simulated(paused_along, chains=2000 if LONG else 12)
+    histories = survive_simulated(paused_along, chains=SIMULATED_CHAINS)
 
     assert histories[0].result == {"pauses": [1, 1, 1]}
 
@@ -157,8 +157,8 @@ def test_a_killed_server_starts_no_child_twice_and_hears_of_each_once(
         offices,
         tmp_path,
         0.0,
-        boundaries=None if LONG else 4,
-        chains=300 if LONG else 1,
+        boundaries=REAL_BOUNDARIES,
+        chains=REAL_CHAINS,
     )
 
     assert histories[0].result == GIVEN
@@ -169,7 +169,7 @@ def test_a_server_that_dies_at_every_boundary_starts_no_child_twice_and_hears_of
     idle_after: float,
 ) -> None:
     histories = survive_simulated(
-        offices, idle_after, boundaries=tried(idle_after), chains=2000 if LONG else 12
+        offices, idle_after, boundaries=tried(idle_after), chains=SIMULATED_CHAINS
     )
 
     assert histories[0].result == GIVEN
@@ -196,7 +196,7 @@ def test_no_reminder_is_lost_or_given_twice_wherever_the_process_dies(idle_after
     survive_simulated(
         *(hesitate, 60.0, 3, idle_after),
         boundaries=tried(idle_after),
-        chains=2000 if LONG else 12,
+        chains=SIMULATED_CHAINS,
         check=every_reminder_came_once_and_in_time(60.0),
     )
 
@@ -208,8 +208,8 @@ def test_no_reminder_is_lost_or_given_twice_where_the_process_is_killed(
 ) -> None:
     survive(
         *(zygote, hesitate, tmp_path, 0.2, 3, idle_after),
-        boundaries=None if LONG else 4,
-        chains=300 if LONG else 1,
+        boundaries=REAL_BOUNDARIES,
+        chains=REAL_CHAINS,
         check=every_reminder_came_once_and_in_time(0.2 / 2),  # the clocks of a busy machine
     )
 
@@ -231,7 +231,7 @@ def test_a_step_runs_only_after_its_yes_wherever_the_process_dies(idle_after: fl
         agree,
         idle_after,
         boundaries=tried(idle_after),
-        chains=2000 if LONG else 12,
+        chains=SIMULATED_CHAINS,
         check=every_step_was_asked_for_once,
     )
 
@@ -245,7 +245,7 @@ def test_a_step_runs_only_after_its_yes_where_the_process_is_killed(
 ) -> None:
     survive(
         *(zygote, agree, tmp_path, idle_after),
-        boundaries=None if LONG else 4,
-        chains=300 if LONG else 1,
+        boundaries=REAL_BOUNDARIES,
+        chains=REAL_CHAINS,
         check=every_step_was_asked_for_once,
     )

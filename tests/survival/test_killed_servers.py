@@ -8,7 +8,7 @@ import pytest
 
 from everstep.testing import Zygote, survive, survive_simulated
 from tests.survival.banking import BALANCES, bank, standing_orders
-from tests.survival.strategies import LONG, tried
+from tests.survival.strategies import LONG, REAL_BOUNDARIES, REAL_CHAINS, SIMULATED_CHAINS, tried
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(7200 if LONG else 300)]
 
@@ -23,8 +23,8 @@ def test_a_bank_that_is_killed_loses_and_makes_no_money_and_repeats_its_replies(
         bank,
         tmp_path,
         idle_after,
-        boundaries=None if LONG else 4,
-        chains=300 if LONG else 1,
+        boundaries=REAL_BOUNDARIES,
+        chains=REAL_CHAINS,
     )
 
     assert histories[0].result["balances"] == BALANCES
@@ -33,7 +33,7 @@ def test_a_bank_that_is_killed_loses_and_makes_no_money_and_repeats_its_replies(
 @pytest.mark.parametrize("idle_after", [20.0, 0.0])
 def test_a_bank_that_dies_at_every_boundary_handles_every_request_once(idle_after: float) -> None:
     histories = survive_simulated(
-        bank, idle_after, boundaries=tried(idle_after), chains=2000 if LONG else 12
+        bank, idle_after, boundaries=tried(idle_after), chains=SIMULATED_CHAINS
     )
 
     assert histories[0].result["balances"] == BALANCES
@@ -56,8 +56,8 @@ def test_flows_that_are_killed_while_they_ask_servers_hear_every_reply_once(
         standing_orders,
         tmp_path,
         idle_after,
-        boundaries=None if LONG else 4,
-        chains=300 if LONG else 1,
+        boundaries=REAL_BOUNDARIES,
+        chains=REAL_CHAINS,
     )
 
     assert histories[0].result == HEARD
@@ -68,7 +68,7 @@ def test_flows_that_die_at_every_boundary_while_they_ask_hear_every_reply_once(
     idle_after: float,
 ) -> None:
     histories = survive_simulated(
-        standing_orders, idle_after, boundaries=tried(idle_after), chains=2000 if LONG else 12
+        standing_orders, idle_after, boundaries=tried(idle_after), chains=SIMULATED_CHAINS
     )
 
     assert histories[0].result == HEARD

@@ -8,7 +8,7 @@ import pytest
 
 from everstep.testing import Zygote, survive, survive_simulated
 from tests.survival.speaking import SPOKEN, speak
-from tests.survival.strategies import LONG
+from tests.survival.strategies import LONG, REAL_BOUNDARIES, REAL_CHAINS, SIMULATED_CHAINS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(7200 if LONG else 300)]
 
@@ -17,13 +17,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(7200 if LONG else 300)]
 def test_a_stream_of_a_killed_process_goes_on_without_gap_or_repeat(
     zygote: Zygote, tmp_path: Path
 ) -> None:
-    boundaries, chains = (None, 300) if LONG else (4, 1)
-    histories = survive(zygote, speak, tmp_path, boundaries=boundaries, chains=chains)
+    histories = survive(zygote, speak, tmp_path, boundaries=REAL_BOUNDARIES, chains=REAL_CHAINS)
 
     assert histories[0].result == SPOKEN
 
 
 def test_a_stream_goes_on_without_gap_or_repeat_wherever_the_process_dies() -> None:
-    histories = survive_simulated(speak, chains=2000 if LONG else 12)
+    histories = survive_simulated(speak, chains=SIMULATED_CHAINS)
 
     assert histories[0].result == SPOKEN

@@ -6,10 +6,11 @@ from typing import ClassVar
 
 import pytest
 
-from everstep import Actor, Retry, step
+from everstep import Actor, Retry, Runtime, step
+from everstep.storage.kin import Straggler
 from tests.runtime.kit import Gate
 
-__all__ = ["Parent", "Square", "fresh_family"]
+__all__ = ["Parent", "Square", "forsake", "fresh_family", "stragglers"]
 
 
 class Square(Actor, name="children.Square"):
@@ -48,6 +49,17 @@ class Parent(Actor, name="children.Parent"):
         stops = self.stops and self.number >= 0
         child = await self.ctx.start(Square(number=self.number, stops=stops))
         return await child.result() + 1
+
+
+async def stragglers(runtime: Runtime) -> list[Straggler]:
+    """Children that have not followed their parents yet, a few of them."""
+    session = runtime._open()  # pyright: ignore[reportPrivateUsage]  # not public
+    return await session.store.stragglers(limit=9)
+
+
+async def forsake(runtime: Runtime) -> None:
+    """From now on no child follows its parent, as if the process died first."""
+    await runtime._open().shepherd.stop()  # pyright: ignore[reportPrivateUsage]  # not public
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from everstep import Actor, ChildFailed, Pool, Retry, Runtime, Status, TaskFaile
 from everstep.storage import ENDED
 from everstep.storage.kin import Straggler
 from tests.runtime.kit import Place, next_event, until
-from tests.waits.family import Square, fresh_family
+from tests.waits.family import Square, forsake, fresh_family, stragglers
 
 __all__ = ["fresh_family"]
 
@@ -209,7 +209,7 @@ async def test_all_children_of_a_parent_are_cancelled_however_many_they_are(plac
         await task.cancel()
         last = (await runtime.tasks(parent=task.id, limit=1000))[-1]
         await until(runtime.task(last.id), lambda info: info.status is Status.CANCELLED)
-        while await runtime._open().store.stragglers(limit=1):
+        while await stragglers(runtime):
             await asyncio.sleep(0)
 
         children = await runtime.tasks(parent=task.id, limit=1000)
@@ -253,16 +253,15 @@ async def test_children_that_their_parent_left_behind_in_a_dead_process_are_canc
         task = await runtime.start(Head(then="wait"), id="head")
         await Square.gate.until("3")
         await next_event(task, "wait_started")
-        await runtime._open().shepherd.stop()  # as if the process died here
+        await forsake(runtime)
         await task.cancel()
         [child, grandchild] = await below(runtime, "head")
-        found = await runtime._open().store.stragglers(limit=9)
-        assert found == [Straggler(child, "head", Status.CANCELLED)]
+        assert await stragglers(runtime) == [Straggler(child, "head", Status.CANCELLED)]
 
     async with place.runtime() as runtime:
         for one in (child, grandchild):
             await until(runtime.task(one), lambda info: info.status is Status.CANCELLED)
-        assert await runtime._open().store.stragglers(limit=9) == []
+        assert await stragglers(runtime) == []
 
 
 async def test_a_cancelled_child_that_is_resumed_goes_on_without_its_parent(place: Place) -> None:

@@ -10,7 +10,7 @@ import pytest
 from everstep import Actor, NotDone, Pool, Runtime, Status, Task, TaskPaused
 from everstep.storage.kin import Straggler
 from tests.runtime.kit import Place, kinds, until
-from tests.waits.family import Square, fresh_family
+from tests.waits.family import Square, forsake, fresh_family, stragglers
 
 __all__ = ["fresh_family"]
 
@@ -52,6 +52,16 @@ async def is_paused(task: Task[Any]) -> None:
 async def the_child(runtime: Runtime, task: Task[Any]) -> Task[Any]:
     [child] = await runtime.tasks(parent=task.id)
     return runtime.task(child.id)
+
+
+async def both_paused(runtime: Runtime, parent: Doubtful) -> tuple[Task[Any], Task[Any]]:
+    """The parent, which was paused when it had a child, and the child, which is paused with it."""
+    task = await runtime.start(parent)
+    await Square.gate.until("pay")
+    Square.gate.open("pay")
+    child = await the_child(runtime, task)
+    await is_paused(child)
+    return task, child
 
 
 async def asked_to_pause(runtime: Runtime, task: Task[Any]) -> None:
@@ -142,7 +152,7 @@ async def test_a_child_that_does_not_follow_takes_no_notice_of_a_pause(
         await Square.gate.until("3")
         Square.gate.open("pay")
         await is_paused(task)
-        assert await runtime._open().store.stragglers(limit=9) == []
+        assert await stragglers(runtime) == []
         Square.gate.open("3")
 
         assert await (await the_child(runtime, task)).result() == 9
@@ -153,11 +163,7 @@ async def test_a_child_that_an_operator_lets_go_on_does_so_without_its_parent(
     place: Place,
 ) -> None:
     async with place.runtime() as runtime:
-        task = await runtime.start(Doubtful(child="sleeper"))
-        await Square.gate.until("pay")
-        Square.gate.open("pay")
-        child = await the_child(runtime, task)
-        await is_paused(child)
+        task, child = await both_paused(runtime, Doubtful(child="sleeper"))
         await child.resume(by="ann")
         await until(child, lambda info: info.status is Status.WAITING)
         place.clock.advance(1000)
@@ -199,21 +205,19 @@ async def test_children_that_a_dead_process_did_not_pause_are_paused_by_the_next
     async with place.runtime() as runtime:
         task = await runtime.start(Doubtful(child="sleeper"), id="head")
         await Square.gate.until("pay")
-        await runtime._open().shepherd.stop()  # as if the process died here
+        await forsake(runtime)
         Square.gate.open("pay")
         await is_paused(task)
         child = await the_child(runtime, task)
-        lagging = [Straggler(child.id, "head", Status.PAUSED)]
-        assert await runtime._open().store.stragglers(limit=9) == lagging
+        assert await stragglers(runtime) == [Straggler(child.id, "head", Status.PAUSED)]
         child_id = child.id
 
     async with place.runtime() as runtime:
         await is_paused(runtime.task(child_id))
-        assert await runtime._open().store.stragglers(limit=9) == []
-        await runtime._open().shepherd.stop()
+        assert await stragglers(runtime) == []
+        await forsake(runtime)
         await runtime.task("head").settle("pay", NotDone())
-        lagging = await runtime._open().store.stragglers(limit=9)
-        assert [one.id for one in lagging] == [child_id]
+        assert [one.id for one in await stragglers(runtime)] == [child_id]
 
     async with place.runtime() as runtime:
         await until(runtime.task(child_id), lambda info: info.status is Status.WAITING)
@@ -221,11 +225,7 @@ async def test_children_that_a_dead_process_did_not_pause_are_paused_by_the_next
 
 async def test_a_paused_child_is_cancelled_with_its_parent(place: Place) -> None:
     async with place.runtime() as runtime:
-        task = await runtime.start(Doubtful(child="sleeper"))
-        await Square.gate.until("pay")
-        Square.gate.open("pay")
-        child = await the_child(runtime, task)
-        await is_paused(child)
+        task, child = await both_paused(runtime, Doubtful(child="sleeper"))
         await task.cancel()
 
         await until(child, lambda info: info.status is Status.CANCELLED)
