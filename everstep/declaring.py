@@ -12,7 +12,7 @@ from .actors.errors import BadActor, BadCall
 from .actors.newborn import check_actor, template_of
 from .checking import name_or_none, priority_of
 from .ids import check_name
-from .schedule import TRIES, Schedule, ScheduleInfo, changed, info_of
+from .schedule import Schedule, ScheduleInfo, changed, info_of
 from .session import Session
 from .storage.schedules import ScheduleRow
 from .supervisor.firings import Overlap, declared
@@ -25,7 +25,7 @@ _LONGEST_NAME = 150
 
 
 class Schedules(ABC):
-    """What a runtime offers of schedules."""
+    """What a runtime offers of schedules. Every method raises RuntimeClosed outside."""
 
     async def schedule(
         self,
@@ -93,20 +93,22 @@ class Schedules(ABC):
         return [info_of(row) for row in await session.store.schedules(after=after, limit=limit)]
 
     @abstractmethod
-    def _open(self) -> Session: ...
+    def _open(self) -> Session:
+        """What exists while it is entered. Raises RuntimeClosed."""
 
 
 async def _declare(session: Session, asked: ScheduleRow) -> None:
     """Write a schedule unless it is there already."""
-    for tries in range(TRIES, 0, -1):
-        known = await session.store.schedule(asked.name)
-        row = asked if known is None else declared(known, asked)
-        if row is None:
-            return
-        if await changed(session, known, row, tries):
-            what = "declared" if known is None else "changed"
-            _LOG.info("the schedule %s is %s: its next instant is %s", row.name, what, row.next_at)
-            return
+
+    def declaring(known: ScheduleRow | None) -> ScheduleRow:
+        return asked if known is None else declared(known, asked) or known
+
+    written = await changed(session, asked.name, declaring)
+    if written is not None:
+        before, after = written
+        what = "declared" if before is None else "changed"
+        at = None if after is None else after.next_at
+        _LOG.info("the schedule %s is %s: its next instant is %s", asked.name, what, at)
 
 
 def _asked(

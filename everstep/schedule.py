@@ -20,9 +20,9 @@ from .supervisor.firings import Overlap, instants_of, keys_of, paused, resumed, 
 from .supervisor.timetable import timetable
 from .task import Task
 
-__all__ = ["TRIES", "Schedule", "ScheduleInfo", "changed", "info_of"]
+__all__ = ["Schedule", "ScheduleInfo", "changed", "info_of"]
 
-TRIES = 20
+_TRIES = 20
 """How often a schedule may change between reading it and writing to it."""
 
 
@@ -87,20 +87,24 @@ class Schedule:
         What falls into the pause is not caught up, and counts nowhere.
         """
         by, why = said_of("by", by), said_of("why", why)
+        session = self._session()
 
-        def pausing(row: ScheduleRow) -> ScheduleRow | None:
-            return None if row.paused else paused(row, self._session().clock.now(), by, why)
+        def pausing(found: ScheduleRow | None) -> ScheduleRow:
+            row = self._there(found)
+            return row if row.paused else paused(row, session.clock.now(), by, why)
 
-        return await self._changed(pausing)
+        return await changed(session, self.name, pausing) is not None
 
     async def resume(self) -> bool:
         """Fire again, from the first instant after now. False where it was not paused."""
+        session = self._session()
 
-        def resuming(row: ScheduleRow) -> ScheduleRow | None:
+        def resuming(found: ScheduleRow | None) -> ScheduleRow:
+            row = self._there(found)
             table = timetable(row.cron, row.every, row.tz, row.anchor)
-            return resumed(row, table, self._session().clock.now()) if row.paused else None
+            return resumed(row, table, session.clock.now()) if row.paused else row
 
-        return await self._changed(resuming)
+        return await changed(session, self.name, resuming) is not None
 
     async def trigger(
         self,
@@ -116,7 +120,7 @@ class Schedule:
         session.check()
         given = new_id(session.clock.now()) if id is None else check_name("id", id)
         task_id = check_name("id", f"{self.name}/manual/{given}")
-        for tries in range(TRIES, 0, -1):
+        for tries in range(_TRIES, 0, -1):
             row = await self._row()
             if await session.store.task(task_id) is not None:
                 break
@@ -133,42 +137,44 @@ class Schedule:
 
     async def delete(self) -> None:
         """Forget it; tasks that were started go on, instants that wait are dropped."""
-        for tries in range(TRIES, 0, -1):
-            row = await self._row()
-            if await changed(self._session(), row, None, tries):
-                return
+
+        def deleting(found: ScheduleRow | None) -> None:
+            self._there(found)
+
+        await changed(self._session(), self.name, deleting)
 
     async def _row(self) -> ScheduleRow:
         session = self._session()
         session.check()
-        row = await session.store.schedule(self.name)
+        return self._there(await session.store.schedule(self.name))
+
+    def _there(self, row: ScheduleRow | None) -> ScheduleRow:
         if row is None:
             raise ScheduleNotFound(self.name)
         return row
 
-    async def _changed(self, decide: Callable[[ScheduleRow], ScheduleRow | None]) -> bool:
-        """Write what is decided about the present row; False where that is nothing."""
-        for tries in range(TRIES, 0, -1):
-            row = await self._row()
-            after = decide(row)
-            if after is None:
-                break
-            if await changed(self._session(), row, after, tries):
-                return True
-        return False
-
 
 async def changed(
-    session: Session, before: ScheduleRow | None, after: ScheduleRow | None, tries: int
-) -> bool:
-    """Write a change; False where the schedule has changed meanwhile, and is to be read again.
+    session: Session, name: str, decide: Callable[[ScheduleRow | None], ScheduleRow | None]
+) -> tuple[ScheduleRow | None, ScheduleRow | None] | None:
+    """Write what is decided about the present row; the rows before and after, None for no change.
 
-    Cancelled, it may be written. Raises the refusal where no more `tries` are left.
+    The row of a schedule that is not there is None. It is decided anew where the schedule has
+    changed meanwhile. Cancelled, the change may be written.
     """
-    refusal = await asyncio.shield(change(session, before, after))
-    if refusal is not None and (not isinstance(refusal, Superseded) or tries == 1):
-        raise refusal
-    return refusal is None
+    tries = _TRIES
+    while True:
+        session.check()
+        row = await session.store.schedule(name)
+        after = decide(row)
+        if after is row:
+            return None
+        refusal = await asyncio.shield(change(session, row, after))
+        if refusal is None:
+            return row, after
+        tries -= 1
+        if not isinstance(refusal, Superseded) or not tries:
+            raise refusal
 
 
 def info_of(row: ScheduleRow) -> ScheduleInfo:
