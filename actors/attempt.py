@@ -115,6 +115,11 @@ class Attempt(Scope):
             stream = self.streams[name] = Stream(self, name, self.task.get_loop())
         return stream
 
+    def flush(self) -> None:
+        """Hand to the store what was written to streams until now."""
+        for stream in self.streams.values():
+            stream.flush()
+
     def _heard(self) -> None:
         heartbeat = self.call_made.definition.options.heartbeat
         if heartbeat is not None and self.watch is not None and not self.ended:

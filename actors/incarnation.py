@@ -63,7 +63,6 @@ class Incarnation(Keeping):
         self._born = environment.clock.monotonic()
         self._loaded = loaded
         self._cutting = False
-        self._begun = False
         self._outcome: Exit | None = None
         self._watch: Watch | None = None
         self._over: asyncio.Future[None] | None = None

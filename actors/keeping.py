@@ -35,6 +35,8 @@ class Keeping:
         """It has left memory, or is just leaving."""
         self.draining = False
         """Its end was asked for, or it is halted: no attempt begins any more."""
+        self._begun = False
+        """It has its journal."""
         self.checkpoints = 0
         """How many checkpoints this life has reached."""
 
@@ -54,8 +56,13 @@ class Keeping:
     # --- the fence ----------------------------------------------------------------------
 
     def fence(self) -> None:
-        """From now on nothing of this life reaches the ledger, and every call in it raises."""
+        """From now on nothing of this life reaches the ledger, and every call in it raises.
+
+        What its attempts have written to streams until now is handed over before.
+        """
         if self.fenced is None:
+            for attempt in self.journal.traffic.attempts if self._begun else ():
+                attempt.flush()
             self.fenced = StaleIncarnation(self.task_id, "this life of the actor has ended")
 
     def check_fenced(self) -> None:

@@ -247,6 +247,20 @@ async def test_a_piece_that_is_no_json_is_refused_at_once(place: Place, wrong: A
         assert told(await pieces(task)) == [("fine", 1, True)]
 
 
+async def test_what_was_written_before_a_cancellation_stays_and_a_follower_gets_it(
+    place: Place, talk: Gate
+) -> None:
+    async with place.runtime() as runtime:
+        task = await runtime.start(Talker(words=["a", "b"]))
+        talk.open("a 1")
+        await talk.until("b 1")
+        follower = asyncio.create_task(pieces(task, follow=True))
+
+        await task.cancel()
+
+        assert told(await follower) == [("a", 1, True), ("b", 1, False)]
+
+
 async def test_who_follows_a_stream_when_the_runtime_is_left_is_told(
     place: Place, talk: Gate
 ) -> None:
