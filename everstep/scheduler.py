@@ -13,7 +13,7 @@ from .ids import new_seed
 from .operations import cancel
 from .session import Session
 from .storage.clock import Timer
-from .storage.errors import EverstepError, Refused
+from .storage.errors import EverstepError, Refused, Superseded
 from .storage.interface import Refusal
 from .storage.records import ENDED, NewTask, SnapshotRow
 from .storage.schedules import ScheduleChange, ScheduleRow
@@ -119,7 +119,7 @@ class Scheduler:
         settled = True
         for one in written:
             if isinstance(one, _Written):
-                settled &= await _settled(one)
+                settled &= await self._settled(one)
             else:
                 settled &= one
         return settled
@@ -171,6 +171,16 @@ class Scheduler:
             self._awaited.add(ledger.row.key)
         return _Written(firing, ledger)
 
+    async def _settled(self, written: _Written) -> bool:
+        """Wait for the store's answer; False where it was refused, and is to be tried later."""
+        refusal = await _refusal(written.durable)
+        if isinstance(refusal, Superseded):  # by one who does not always tell, as `trigger`
+            self._woken.set()
+            return True
+        if refusal is not None:
+            _LOG.debug("a schedule could not be fired yet: %s", refusal)
+        return refusal is None
+
     def _tell(self, name: str, error: EverstepError) -> None:
         if name not in self._told:
             self._told.add(name)
@@ -197,19 +207,18 @@ class Scheduler:
             self._timer = None
 
 
-async def _settled(written: _Written) -> bool:
-    """Wait for the store's answer; False where it was refused, because all of it has changed."""
-    if isinstance(written.durable, Ledger):
-        try:
-            await written.durable.durable()
-        except Refused as refused:
-            _LOG.debug("a schedule has changed while it was fired: %s", refused)
-            return False
-        return True
-    refusal = await written.durable
+async def _refusal(durable: asyncio.Future[Refusal | None] | Ledger) -> Refused | None:
+    """Why the store refused a firing, if it did. Raises where it can write nothing any more."""
+    try:
+        if isinstance(durable, Ledger):
+            await durable.durable()
+            return None
+        refusal = await durable
+    except Refused as refused:
+        return refused
     if refusal is not None and not isinstance(refusal, Refused):
         raise refusal
-    return refusal is None
+    return refusal
 
 
 def planned(

@@ -114,6 +114,21 @@ async def test_a_paused_schedule_fires_nothing_and_goes_on_with_the_next_instant
         assert (await fired(beat, 1)).missed == 0
 
 
+async def test_an_instant_is_fired_at_once_though_a_task_is_started_by_hand_in_that_moment(
+    place: Place,
+) -> None:
+    async with place.runtime() as runtime:
+        beat = await runtime.schedule("beat", every=HOUR, actor=Plain(), overlap="replace")
+        for times in range(1, 11):
+            by_hand = asyncio.gather(*[beat.trigger() for _ in range(8)])
+            place.clock.advance(HOUR)
+            await by_hand
+            await fired(beat, times)
+
+        info = await beat.info()
+        assert (info.fired, info.missed) == (10, 0)
+
+
 async def test_a_task_started_by_hand_is_started_once_for_an_id(place: Place, gate: Gate) -> None:
     async with place.runtime() as runtime:
         beat = await runtime.schedule("beat", every=HOUR, actor=Waiting(name="w"))
