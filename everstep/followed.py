@@ -28,6 +28,7 @@ class Followed(ABC, Generic[T]):
         self._session = session
         self._follow = follow
         self._page: deque[T] = deque()
+        self._turn = asyncio.Lock()
         self._over = False
 
     def __aiter__(self) -> Self:
@@ -37,7 +38,9 @@ class Followed(ABC, Generic[T]):
         while not self._page:
             if self._over:
                 raise StopAsyncIteration
-            await self._read()
+            async with self._turn:  # where several take from it, each item goes to one of them
+                if not self._page and not self._over:
+                    await self._read()
         item = self._page.popleft()
         self._passed(item)
         return item

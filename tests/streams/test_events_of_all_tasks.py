@@ -167,6 +167,22 @@ async def test_who_follows_when_the_runtime_is_left_is_told(place: Place, gate: 
         await follower
 
 
+async def test_of_several_who_take_from_one_reader_each_event_goes_to_one(place: Place) -> None:
+    async with place.runtime() as runtime:
+        await (await runtime.start(Plain())).result()
+        whole = [event async for event in runtime.events()]
+        reader = runtime.events()
+
+        async def take() -> list[Event]:
+            return [event async for event in reader]
+
+        taken = await asyncio.gather(*[take() for _ in range(3)])
+
+    assert sorted(event.position for part in taken for event in part) == [
+        event.position for event in whole
+    ]
+
+
 async def test_leaving_the_log_of_all_leaves_nothing_behind(place: Place, gate: Gate) -> None:
     async with place.runtime() as runtime:
         await runtime.start(Waiting(name="a"))
