@@ -96,7 +96,7 @@ async def text(name: str, tasks: Tasks) -> str:
 
 @app.get("/reports/{name}/events")
 async def events(
-    name: str, tasks: Tasks, last_event_id: Annotated[int, Header(ge=0)] = 0
+    name: str, tasks: Tasks, last_event_id: Annotated[int, Header(ge=0, lt=1 << 63)] = 0
 ) -> EventSourceResponse:
     """The log of the task, as it grows. A client that comes back gets what it has missed."""
     await tasks.task(name).status()  # where there is none, say so before anything is sent

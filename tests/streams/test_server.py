@@ -48,6 +48,17 @@ def test_a_killed_server_goes_on_and_a_client_resumes_without_gap_or_repeat(file
     assert kinds[-1] == "task_succeeded"
 
 
+@pytest.mark.parametrize("place", ["-1", "1e3", str(1 << 63)])
+def test_a_client_that_comes_back_from_no_place_is_refused_before_anything_is_sent(
+    file: Path, place: str
+) -> None:
+    with serving(file, pace=LONG) as server:
+        server.ask("PUT", "/reports/r?topic=tea")
+        answer = server.client.get("/reports/r/events", headers={"Last-Event-ID": place})
+
+    assert answer.status_code == 422
+
+
 async def test_a_server_that_is_stopped_ends_its_streams_at_once_and_nothing_is_charged(
     file: Path,
 ) -> None:
