@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 from .children import ChildTask
@@ -13,9 +12,7 @@ from .errors import BadCall
 __all__ = ["check_limit", "gathered"]
 
 Start = Callable[[Any, str], Coroutine[Any, Any, ChildTask[Any]]]
-"""Starts a child under a key."""
-
-_NO_MORE = object()
+"""Starts the child that is made of an input, under a key."""
 
 
 def check_limit(limit: object) -> int:
@@ -25,13 +22,20 @@ def check_limit(limit: object) -> int:
     return limit
 
 
-async def gathered(actors: Iterator[Any], start: Start, number: int, limit: int) -> list[Any]:
-    """Start one child after the other, `limit` at once; their results, in the order of `actors`.
+async def gathered(
+    inputs: Iterable[Any],
+    start: Start,
+    was_started: Callable[[str], bool],
+    number: int,
+    limit: int,
+) -> list[Any]:
+    """Start one child after the other, `limit` at once; their results, in the order of `inputs`.
 
-    After a failure it starts no more, waits for those that were started, and raises the failure of
-    the first of them in that order. `number` tells apart the calls of one `run`.
+    After a failure it starts no more, waits for those that were started, in an earlier life too,
+    and raises the failure of the first of them in that order. `was_started` tells of a key whether
+    a child was started under it in an earlier life; `number` tells apart the calls of one `run`.
     """
-    gathering = _Gathering(actors, start, number)
+    gathering = _Gathering(inputs, start, was_started, number)
     async with asyncio.TaskGroup() as group:
         for _ in range(limit):
             group.create_task(gathering.work())
@@ -43,23 +47,28 @@ async def gathered(actors: Iterator[Any], start: Start, number: int, limit: int)
 class _Gathering:
     """What the workers of one call share: who is next, and what became of the others."""
 
-    def __init__(self, actors: Iterator[Any], start: Start, number: int) -> None:
-        self._actors = actors
-        self._places = itertools.count()
+    def __init__(
+        self,
+        inputs: Iterable[Any],
+        start: Start,
+        was_started: Callable[[str], bool],
+        number: int,
+    ) -> None:
+        self._next = enumerate(inputs)
         self._start = start
+        self._was_started = was_started
         self._number = number
         self.results: dict[int, Any] = {}
         self.failed: dict[int, Exception] = {}
 
     async def work(self) -> None:
-        """Start the next child and wait for it, until there is none or one has failed."""
-        while not self.failed:
-            place = next(self._places)
+        """Start the next child and wait for it, until there is none, or none to be waited for."""
+        for place, given in self._next:  # which all workers share
+            key = f"gather {self._number}/{place}"
+            if self.failed and not self._was_started(key):
+                continue
             try:
-                actor = next(self._actors, _NO_MORE)  # may fail: what makes it is the user's
-                if actor is _NO_MORE:
-                    return
-                child = await self._start(actor, f"gather {self._number}/{place}")
+                child = await self._start(given, key)
                 self.results[place] = await child.result()
             except Exception as failure:  # noqa: BLE001  raised when all others have ended
                 self.failed[place] = failure

@@ -9,6 +9,7 @@ from .bound import Bound
 from .children import START, ChildTask, Order, check_returns, ride
 from .errors import BadCall
 from .gathering import check_limit, gathered
+from .identity import identity_of
 from .newborn import check_actor
 from .wait_errors import WaitInStep
 
@@ -145,12 +146,18 @@ class Offspring(Bound):
             raise WaitInStep("ctx.gather", scope.identity, in_handler=scope.errand is not None)
         number = scope.number("ctx.gather", "")
         workers = min(check_limit(limit), len(inputs))
-        return gathered(map(make, inputs), self._keyed, number, workers)
+        recollection = scope.life.journal.recollection
 
-    def _keyed(self, actor: Any, key: str) -> Coroutine[Any, Any, ChildTask[Any]]:
-        checked = check_actor(actor)
-        check_returns(type(checked))
-        return self.start(checked, key=key)
+        def start(given: Any, key: str) -> Coroutine[Any, Any, ChildTask[Any]]:
+            checked = check_actor(make(given))
+            check_returns(type(checked))
+            return self.start(checked, key=key)
+
+        def was_started(key: str) -> bool:
+            row = recollection.get(identity_of(scope.prefix, START.name, key, 1))
+            return row is not None and row.outcome is not None
+
+        return gathered(inputs, start, was_started, number, workers)
 
 
 def _given(actor: Any) -> Any:

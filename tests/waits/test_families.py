@@ -11,7 +11,7 @@ import pytest
 from everstep import Actor, ChildFailed, Pool, Retry, Runtime, Status, TaskFailed, step
 from everstep.storage import ENDED
 from everstep.storage.kin import Straggler
-from tests.runtime.kit import Place, next_event, until
+from tests.runtime.kit import Gate, Place, kinds, next_event, until
 from tests.waits.family import Square, forsake, fresh_family, stragglers
 
 __all__ = ["fresh_family"]
@@ -99,6 +99,55 @@ async def test_after_the_failure_of_a_child_no_more_are_started(place: Place) ->
         assert len(children) < 5
         first = next(child for child in children if child.status is Status.FAILED)
         assert failed == first.id
+
+
+async def test_after_a_failure_and_a_restart_those_that_run_are_waited_for(place: Place) -> None:
+    class Firm(Actor, name="families.Firm"):
+        async def run(self) -> str:
+            actors = [Square(number=-1), Square(number=2, stops=True), Square(number=3)]
+            try:
+                await self.ctx.gather(*actors, limit=2)
+            except ChildFailed as failed:
+                return failed.failure.message
+            return "none failed"
+
+    async with place.runtime() as runtime:
+        task = await runtime.start(Firm(), id="firm")
+        await next_event(task, "wait_ended")
+        await Square.gate.until("2")
+
+    Square.gate = Gate()
+    async with place.runtime() as runtime:
+        task = runtime.task("firm")
+        await Square.gate.until("2")
+        await until(task, lambda info: info.status is Status.WAITING)
+        Square.gate.open("2")
+        assert await task.result() == "no root"
+        assert len(await runtime.tasks(parent="firm")) == 2
+        assert "steps_unused" not in await kinds(task)
+
+
+async def test_an_input_of_which_no_actor_can_be_made_is_a_failure_like_any_other(
+    place: Place,
+) -> None:
+    class Clumsy(Actor, name="families.Clumsy"):
+        async def run(self) -> str:
+            try:
+                await self.ctx.map(self.made, [2, 0], limit=2)
+            except ZeroDivisionError as error:
+                return str(error)
+            return "all were made"
+
+        def made(self, number: int) -> Square:
+            return Square(number=number // number + number, stops=True)
+
+    async with place.runtime() as runtime:
+        task = await runtime.start(Clumsy())
+        await Square.gate.until("3")
+        await until(task, lambda info: info.status is Status.WAITING)
+        Square.gate.open("3")
+
+        assert "by zero" in await task.result()
 
 
 async def test_a_gathering_in_a_step_and_one_of_nobody_at_once_are_refused(place: Place) -> None:
