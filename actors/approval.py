@@ -13,6 +13,7 @@ from .failures import Rejected
 from .prompt import prompt_of
 from .schema import join, split
 from .scope import Call
+from .state import open_view
 from .values import ValueCodec
 from .verbs import verb_of
 from .wait_errors import WaitInStep
@@ -54,7 +55,8 @@ async def approved(life: Incarnation, call: Call) -> None:
     """
     if call.scope.identity:
         raise WaitInStep(call.definition.name, call.scope.identity, approval=True)
-    prompt = prompt_of(call)
+    view = open_view(life.schema, call.frame, call.scope, family=life.root.view)
+    prompt = prompt_of(call, view)
     wait = _wait(call, prompt)
     known = life.journal.recollection.get(wait.identity)
     if known is not None and known.digest != wait.digest:

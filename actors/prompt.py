@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .errors import BadActor, BadCall
 
 if TYPE_CHECKING:
+    from .actor import Actor
     from .definition import StepDefinition
     from .scope import Call
 
@@ -42,11 +43,14 @@ def check_fields(definition: StepDefinition) -> None:
         raise BadActor(f"the step {definition.name}", why, instead)
 
 
-def prompt_of(call: Call) -> str:
-    """What a person is asked about this call. Raises BadCall where a field cannot be read."""
+def prompt_of(call: Call, view: Actor) -> str:
+    """What a person is asked about this call, on the state that it works on.
+
+    Raises BadCall where a field cannot be read.
+    """
     definition = call.definition
     template = definition.options.approval or ""
-    values: dict[str, Any] = {_ACTOR: call.scope.view}
+    values: dict[str, Any] = {_ACTOR: view}
     for name in set(_fields(template)) - {_ACTOR}:
         values[name] = definition.parameters.value(name, call.args, call.kwargs)
     try:

@@ -356,5 +356,24 @@ async def test_what_a_person_agreed_to_is_not_done_with_other_arguments(place: P
     assert Payer.paid == [1]
 
 
+async def test_a_person_is_shown_the_state_that_the_step_works_on(place: Place) -> None:
+    class Changing(Article, name="approvals.Changing"):
+        async def run(self) -> None:
+            await asyncio.gather(self.write(), self.publish())
+
+    prompts: list[str] = []
+    for is_last in (False, True):
+        async with place.runtime() as runtime:
+            task = await runtime.start(Changing(text="draft"), id="c")
+            (question,) = await asked(task, runtime)
+            prompts.append(question.prompt)
+            if is_last:
+                await task.answer(question.id, True)
+                await task.result()
+
+    assert prompts == ["Publish 'draft'?"] * 2
+    assert Article.published == ["draft"]
+
+
 async def test_outside_a_runtime_nobody_is_asked() -> None:
     assert await Article(text="tea").publish() == "published tea"
