@@ -31,6 +31,7 @@ class Keeping:
         self.ledger = ledger
         self.limits = environment.limits
         self.fenced: EverstepError | None = None
+        self._begun = False
         self.suspended = False
         """It has left memory, or is just leaving."""
         self.draining = False
@@ -52,6 +53,11 @@ class Keeping:
     def goes_on(self) -> bool:
         """Whether it is still ours to write, and nobody has asked for its end."""
         return self.fenced is None and not self.draining
+
+    @property
+    def is_acting(self) -> bool:
+        """Whether a step executes just now, or the call of an effect in `run`."""
+        return self._begun and bool(self.journal.traffic.attempts or self.root.running_calls)
 
     # --- the fence ----------------------------------------------------------------------
 

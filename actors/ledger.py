@@ -15,6 +15,7 @@ from pydantic_core import to_json
 from ..storage.clock import Clock, Due
 from ..storage.errors import EverstepError
 from ..storage.interface import Refusal, Store
+from ..storage.kin import Asks
 from ..storage.mail import Mail, MessageRow
 from ..storage.pieces import ChunkRow
 from ..storage.records import (
@@ -45,6 +46,7 @@ class _Draft:
         "chunks",
         "effects",
         "events",
+        "follows",
         "keeps",
         "ledger",
         "resets",
@@ -73,6 +75,7 @@ class _Draft:
         self.takes: list[Mail] = []
         self.starts: list[ChildRow] = []
         self.awaits: tuple[str, ...] = ()
+        self.follows: Asks | None = None
         self.chunks: list[ChunkRow] = []
         self.seen: int | None = None
         self.keeps: int | None = None
@@ -218,6 +221,10 @@ class Ledger:
         """The task leaves memory until one of these children has ended."""
         self._open().awaits = tuple(children)
 
+    def follow(self, asks: Asks) -> None:
+        """All this is only to hold while the task's parent asks for it."""
+        self._open().follows = asks
+
     def schedule(self, change: ScheduleChange) -> None:
         """With the first commit of a task: how far the schedule that starts it has come."""
         draft = self._open()
@@ -321,6 +328,7 @@ class Ledger:
             takes=tuple(draft.takes),
             starts=tuple(draft.starts),
             parent=self.row.parent,
+            follows=draft.follows,
             awaits=draft.awaits,
             chunks=tuple(draft.chunks),
             seen=draft.seen,

@@ -15,6 +15,7 @@ from .actors.timers import is_wait
 from .actors.values import ValueCodec
 from .session import Session
 from .storage.errors import EverstepError, Refused, StaleIncarnation
+from .storage.kin import PARENT_PAUSED, Asks
 from .storage.records import (
     ENDED,
     EffectRow,
@@ -59,7 +60,7 @@ async def cancel(session: Session, task_id: str, by: str | None, why: str | None
 
 
 async def pause(session: Session, task_id: str, reason: str, error: EverstepError) -> bool:
-    """Pause the task: steps that run have `grace` seconds to reach their checkpoint.
+    """Pause the task: steps and effects that run have `grace` seconds to come to their end.
 
     Whether it is paused for this reason then; not where it was for another one, or has ended.
     """
@@ -77,7 +78,7 @@ async def pause(session: Session, task_id: str, reason: str, error: EverstepErro
             if life is None:
                 await _written(session, row, decide(row.progress))
                 return True
-            if life.incarnation is not None and life.steps_running:
+            if life.incarnation is not None and life.incarnation.is_acting:
                 life.incarnation.halt(life.incarnation.root, reason, error, "resume()")
                 await asyncio.wait([life.over])
             elif await session.pools.end(life, decide):
@@ -89,17 +90,17 @@ async def pause(session: Session, task_id: str, reason: str, error: EverstepErro
 
 
 async def resume(
-    session: Session, task_id: str, by: str | None, why: str | None, *, only: str | None = None
+    session: Session, task_id: str, by: str | None, why: str | None, *, along: bool = False
 ) -> bool:
     """Queue a paused, failed or cancelled task with fresh budgets. False where it goes on already.
 
-    `only`: where it is not paused for this reason, it is left as it is.
+    `along`: with its parent, as long as that goes on, and if it was paused with it.
     Raises BadCall for a task that has succeeded.
     """
     for tries in range(_TRIES, 0, -1):
         row = await session.row(task_id)
         status = row.progress.status
-        if only not in (None, row.progress.reason):
+        if along and row.progress.reason != PARENT_PAUSED:
             return False
         if status is Status.SUCCEEDED:
             instead = "start(…) with a new id, to do it again"
@@ -108,7 +109,8 @@ async def resume(
             return False
         resets = await _fresh_budgets(session, row)
         try:
-            await _written(session, row, at_resume(row.progress, by=by, why=why), resets)
+            decision = at_resume(row.progress, by=by, why=why)
+            await _written(session, row, decision, resets, Asks.GO_ON if along else None)
         except Refused:
             if tries == 1:
                 raise
@@ -132,10 +134,16 @@ async def _fresh_budgets(session: Session, row: TaskRow) -> list[StepReset]:
 
 
 async def _written(
-    session: Session, row: TaskRow, decision: Decision, resets: Sequence[StepReset] = ()
+    session: Session,
+    row: TaskRow,
+    decision: Decision,
+    resets: Sequence[StepReset] = (),
+    follows: Asks | None = None,
 ) -> None:
     """Write a decision over a task that no life holds here. Raises Refused where it has moved."""
     ledger = Ledger(session.environment, row)
+    if follows is not None:
+        ledger.follow(follows)
     apply(ledger, decision, resets)
     await ledger.durable()
 

@@ -77,7 +77,7 @@ class Shepherd:
             match asks_of(child.status):
                 case Asks.GO_ON:
                     why = f"its parent {parent} goes on"
-                    return await resume(session, child.id, None, why, only=PARENT_PAUSED)
+                    return await resume(session, child.id, None, why, along=True)
                 case Asks.PAUSE:
                     return await pause(session, child.id, PARENT_PAUSED, ParentPaused(parent))
                 case Asks.END:

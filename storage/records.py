@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .mail import Mail, MessageRow
 from .pieces import ChunkRow
 from .schedules import ScheduleChange
+
+if TYPE_CHECKING:
+    from .kin import Asks
 
 __all__ = [
     "ENDED",
@@ -341,6 +344,8 @@ class Commit:
     starts: tuple[ChildRow, ...] = ()
     parent: int | None = None
     """Of a child: the key of its parent."""
+    follows: Asks | None = None
+    """Of a child that goes after its parent: what that must still ask, or the commit is refused."""
     awaits: tuple[str, ...] = ()
     """Of a task that leaves memory: the ids of the children that it waits for. Where one of them
     has ended, the commit leaves it queued instead."""

@@ -9,8 +9,8 @@ from ..kin import PARENT_PAUSED, Asks, Straggler, asks_of
 from ..records import ENDED, ChildRow, Commit, EventRow, NewTask, Progress, SnapshotRow, Status
 from .fragments import insert, listed, quoted
 
-__all__ = ["MARK", "UNMARK", "concerns_family", "family", "ids", "start", "stragglers",
-           "wake_unless_waiting"]  # fmt: skip
+__all__ = ["MARK", "UNMARK", "concerns_family", "family", "ids", "is_still_asked", "start",
+           "stragglers", "wake_unless_waiting"]  # fmt: skip
 
 _INSERT_TASK = insert("task", NewTask._fields + Progress._fields)
 _INSERT_SNAPSHOT = insert("snapshot", SnapshotRow._fields)
@@ -47,6 +47,8 @@ UNMARK = f"""
     WHERE parent.key = ? AND parent.trailed = 1
       AND NOT ({" OR ".join(f"{_WHERE[asks]} AND {_some(asks)}" for asks in Asks)})
 """
+_MARK_LATE = f"UPDATE task AS parent SET trailed = 1 WHERE key = ? AND {_WHERE[Asks.GO_ON]}"
+"""A child was paused with its parent, which goes on again by now."""
 _STRAGGLERS = " UNION ALL ".join(
     f"""
     SELECT child.id, parent.id, parent.status
@@ -115,9 +117,17 @@ def family(connection: sqlite3.Connection, commit: Commit) -> None:
     if commit.parent is None:
         return
     connection.execute(UNMARK, (commit.parent,))
+    if status is Status.PAUSED and commit.after.reason == PARENT_PAUSED:
+        connection.execute(_MARK_LATE, (commit.parent,))
     if status in ENDED:
         asked = {"at": commit.after.updated_at, "parent": commit.parent, "child": commit.task_id}
         _wake(connection, _AWAITS_CHILD, asked)
+
+
+def is_still_asked(connection: sqlite3.Connection, commit: Commit) -> bool:
+    """Whether the parent of a child that is brought after it still asks for that."""
+    row = connection.execute("SELECT status FROM task WHERE key = ?", (commit.parent,)).fetchone()
+    return row is not None and asks_of(Status(row[0])) is commit.follows
 
 
 def wake_unless_waiting(connection: sqlite3.Connection, commit: Commit) -> None:

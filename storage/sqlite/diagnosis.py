@@ -9,6 +9,7 @@ from ..errors import LostLease, Refused, StaleAttempt, StaleIncarnation, Superse
 from ..mail import Mail, Post
 from ..records import ENDED, ChildRow, Commit, EffectRow, Progress, Receipt, StepRow
 from ..schedules import ScheduleChange
+from .children import is_still_asked
 from .statements import Write
 
 __all__ = ["diagnose"]
@@ -28,6 +29,7 @@ def diagnose(connection: sqlite3.Connection, write: Write, epoch: int, cause: Ex
         or _first(_of_effect(connection, write.task_id, effect) for effect in write.effects)
         or _first(_of_mail(connection, write.task_id, mail) for mail in write.takes)
         or _first(_of_child(connection, write.task_id, child) for child in write.starts)
+        or _of_parent(connection, write)
     )
     return refusal or Superseded(write.task_id, f"its rows do not fit the stored ones: {cause!r}")
 
@@ -110,6 +112,12 @@ def _of_mail(connection: sqlite3.Connection, task_id: str, mail: Mail) -> Refuse
 def _of_child(connection: sqlite3.Connection, task_id: str, child: ChildRow) -> Refused | None:
     found = connection.execute("SELECT 1 FROM task WHERE id = ?", (child.new.id,)).fetchone()
     return None if found is None else Superseded(task_id, f"its child {child.new.id!r} exists")
+
+
+def _of_parent(connection: sqlite3.Connection, commit: Commit) -> Refused | None:
+    if commit.follows is None or is_still_asked(connection, commit):
+        return None
+    return Superseded(commit.task_id, f"its parent does not ask it to {commit.follows} any more")
 
 
 def _of_post(connection: sqlite3.Connection, post: Post) -> Refused:

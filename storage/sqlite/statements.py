@@ -156,7 +156,7 @@ def _write_commits(connection: sqlite3.Connection, commits: Sequence[Commit]) ->
 def _has_others(commit: Commit) -> bool:
     rare = commit.resets or commit.runs or commit.snapshots or commit.effects
     mail = commit.sends or commit.takes or commit.seen is not None
-    kin = commit.starts or commit.awaits or children.concerns_family(commit)
+    kin = commit.starts or commit.awaits or commit.follows or children.concerns_family(commit)
     return bool(rare or mail or kin or commit.chunks or commit.schedule)
 
 
@@ -226,6 +226,8 @@ def _write_others(connection: sqlite3.Connection, commit: Commit) -> None:
         )
     if commit.effects:
         _fenced(connection, _UPSERT_EFFECT, commit.effects)
+    if commit.follows is not None and not children.is_still_asked(connection, commit):
+        raise FenceError
     if commit.takes and not messages.take(connection, commit.takes, commit.after.seq):
         raise FenceError
     for message in commit.sends:

@@ -14,8 +14,9 @@ from everstep.storage import (
     Refused,
     Status,
     Store,
+    Superseded,
 )
-from everstep.storage.kin import PARENT_PAUSED, Straggler
+from everstep.storage.kin import PARENT_PAUSED, Asks, Straggler
 from everstep.storage.sqlite import children
 from everstep.storage.sqlite.schema import migrate
 from tests.storage.kit import QUEUED, Life, hold, lives, names, settle, snapshot_row, submit
@@ -109,6 +110,52 @@ async def test_the_children_that_a_pause_has_taken_along_lag_when_their_parent_g
     await hold(store, life.next({"status": Status.QUEUED}))
 
     assert await store.stragglers(limit=9) == [Straggler("along", life.id, Status.QUEUED)]
+
+
+@pytest.mark.parametrize("parent", [Status.QUEUED, Status.SUCCEEDED])
+async def test_a_child_that_is_paused_when_its_parent_goes_on_again_lags(
+    store: Store, parent: Status
+) -> None:
+    (life,) = await lives(store, 1)
+    row = child_of(life, "late", on_parent="follow")
+    await hold(store, life.next(starts=(row,)), life.next({"status": Status.PAUSED}))
+    await hold(store, life.next({"status": parent}))
+    assert await stragglers(store) == set()
+
+    child = Life(store, id=row.new.id, key=row.new.key, progress=row.progress)
+    paused = {"status": Status.PAUSED, "reason": PARENT_PAUSED}
+    await hold(store, child.next(paused, parent=life.key))
+
+    assert await store.stragglers(limit=9) == [Straggler("late", life.id, parent)]
+
+
+async def test_a_child_goes_on_with_its_parent_only_while_that_does(store: Store) -> None:
+    (life,) = await lives(store, 1)
+    row = child_of(life, "kid", on_parent="follow", status=Status.PAUSED, reason=PARENT_PAUSED)
+    child = Life(store, id=row.new.id, key=row.new.key, progress=row.progress)
+    await hold(store, life.next({"status": Status.PAUSED}, starts=(row,)))
+
+    going_on = child.next({"status": Status.QUEUED}, parent=life.key, follows=Asks.GO_ON)
+    [refusal] = await settle(store, going_on)
+
+    assert isinstance(refusal, Superseded)
+    assert refusal.detail == "its parent does not ask it to go on any more"
+    assert await stragglers(store) == set()
+
+
+async def test_a_child_that_goes_on_while_its_parent_is_paused_again_lags(store: Store) -> None:
+    (life,) = await lives(store, 1)
+    row = child_of(life, "kid", on_parent="follow", status=Status.PAUSED, reason=PARENT_PAUSED)
+    child = Life(store, id=row.new.id, key=row.new.key, progress=row.progress)
+    await hold(store, life.next(starts=(row,)))
+
+    await hold(
+        store,
+        child.next({"status": Status.QUEUED}, parent=life.key, follows=Asks.GO_ON),
+        life.next({"status": Status.PAUSED}),
+    )
+
+    assert await stragglers(store) == {"kid"}
 
 
 async def test_the_last_child_to_follow_takes_the_mark_of_its_parent_away(store: Store) -> None:

@@ -92,6 +92,52 @@ async def test_a_child_whose_step_runs_is_paused_at_its_checkpoint_and_goes_on_w
         assert "task_resumed" in await kinds(child)
 
 
+async def test_a_child_that_reaches_its_checkpoint_when_its_parent_goes_on_again_does_so_too(
+    place: Place,
+) -> None:
+    async with place.runtime(grace=10) as runtime:
+        task = await runtime.start(Doubtful())
+        await Square.gate.until("3")
+        child = await the_child(runtime, task)
+        Square.gate.open("pay")
+        await asked_to_pause(runtime, child)
+        await task.settle("pay", NotDone())
+        await until(task, lambda info: info.status is Status.WAITING)
+        Square.gate.open("3")
+
+        assert await task.result() == 9
+        assert (await kinds(child)).count("task_resumed") == 1
+
+
+async def test_the_effect_of_a_child_is_let_to_its_end_before_that_is_paused(place: Place) -> None:
+    class Payer(Actor, name="following.Payer"):
+        """Has an effect in `run`, under no step."""
+
+        async def run(self) -> str:
+            return await self.ctx.once("fee", self.pay)
+
+        async def pay(self) -> str:
+            await Square.gate.stop_at("fee")
+            return "paid"
+
+    class Above(Doubtful, name="following.Payers"):
+        def made(self) -> Actor:
+            return Payer()
+
+    async with place.runtime(grace=10) as runtime:
+        task = await runtime.start(Above())
+        await Square.gate.until("fee")
+        child = await the_child(runtime, task)
+        Square.gate.open("pay")
+        await asked_to_pause(runtime, child)
+        Square.gate.open("fee")
+        await is_paused(child)
+        await task.settle("pay", NotDone())
+
+        assert await task.result() == "paid"
+        assert Square.gate.order.count("fee") == 1
+
+
 @pytest.mark.parametrize("idle_after", [60.0, 0.0], ids=["in memory", "out of memory"])
 async def test_a_child_that_waits_is_paused_and_goes_on_with_its_parent(
     place: Place, idle_after: float
