@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -62,7 +61,8 @@ async def cancel(session: Session, task_id: str, by: str | None, why: str | None
 async def pause(session: Session, task_id: str, reason: str, error: EverstepError) -> bool:
     """Pause the task: steps and effects that run have `grace` seconds to come to their end.
 
-    Whether it is paused for this reason then; not where it was for another one, or has ended.
+    Whether it is paused for this reason; not yet where it is about to end its life, and not where
+    it is paused for another one, or has ended.
     """
     halted = Halted(reason, failure_of(error), f"await runtime.task({task_id!r}).resume()")
 
@@ -78,10 +78,12 @@ async def pause(session: Session, task_id: str, reason: str, error: EverstepErro
             if life is None:
                 await _written(session, row, decide(row.progress))
                 return True
+            if life.incarnation is not None and life.incarnation.draining:
+                return False
             if life.incarnation is not None and life.incarnation.is_acting:
                 life.incarnation.halt(life.incarnation.root, reason, error, "resume()")
-                await asyncio.wait([life.over])
-            elif await session.pools.end(life, decide):
+                return False
+            if await session.pools.end(life, decide):
                 return True
         except Refused:
             if tries == 1:

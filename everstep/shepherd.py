@@ -64,14 +64,21 @@ class Shepherd:
         with suppress(RuntimeClosed, StoreFailed, StoreClosed):  # told by those who stop for it
             while True:
                 self._more.clear()
-                while page := await self._session.store.stragglers(limit=_PAGE):
-                    done = await asyncio.gather(*map(self._brought, page))
-                    if not any(done):
-                        await self._session.clock.sleep(_PAUSE)
-                await self._more.wait()
+                page = await self._session.store.stragglers(limit=_PAGE)
+                if not any(await asyncio.gather(*map(self._brought, page))):
+                    await self._told(again=bool(page))
+
+    async def _told(self, *, again: bool) -> None:
+        """Return when there may be more to do; `again`: after a pause in any case."""
+        timer = self._session.clock.call_later(_PAUSE, self._more.set) if again else None
+        try:
+            await self._more.wait()
+        finally:
+            if timer is not None:
+                timer.cancel()
 
     async def _brought(self, child: Straggler) -> bool:
-        """Bring it after its parent; False where the store refused that, or it has moved itself."""
+        """Bring it after its parent; False where it takes time, was refused, or moved by itself."""
         session, parent = self._session, child.parent
         try:
             match asks_of(child.status):

@@ -138,6 +138,22 @@ async def test_the_effect_of_a_child_is_let_to_its_end_before_that_is_paused(pla
         assert Square.gate.order.count("fee") == 1
 
 
+async def test_a_child_that_takes_its_time_holds_up_no_other_family(place: Place) -> None:
+    async with place.runtime(grace=10) as runtime:
+        other = await runtime.start(Doubtful(child="sleeper", pauses=False))
+        task = await runtime.start(Doubtful())
+        await Square.gate.until("3")
+        await until(other, lambda info: info.status is Status.WAITING)
+        Square.gate.open("pay")
+        await asked_to_pause(runtime, await the_child(runtime, task))
+        await other.cancel()
+
+        child = await the_child(runtime, other)
+        await until(child, lambda info: info.status is Status.CANCELLED)
+        Square.gate.open("3")
+        await is_paused(await the_child(runtime, task))
+
+
 @pytest.mark.parametrize("idle_after", [60.0, 0.0], ids=["in memory", "out of memory"])
 async def test_a_child_that_waits_is_paused_and_goes_on_with_its_parent(
     place: Place, idle_after: float
