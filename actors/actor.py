@@ -125,6 +125,18 @@ class Actor(BaseModel):
                 return value
             return super().__getattr__(name)
 
+        def __setattr__(self, name: str, value: Any) -> None:
+            try:
+                super().__setattr__(name, value)
+            except ValueError as error:
+                if name in type(self).model_fields:
+                    raise
+                raise BadActor(
+                    f"the attribute {name} of {type(self).__name__}",
+                    "it is set and not declared, so no checkpoint would hold it",
+                    f"{name}: … in the class as state, or _{name}: … = PrivateAttr() beside it",
+                ) from error
+
     def __delattr__(self, name: str) -> None:
         if name in type(self).model_fields:
             raise AttributeError(

@@ -139,6 +139,17 @@ class Schema:
         self.check_size(sum(map(len, fields.values())), limits)
         return fields, logs
 
+    def holds(self, actor: Actor, data: bytes) -> bool:
+        """Whether stored state is that of the actor's fields, in whatever order a set came out."""
+        stored, (fields, _) = split(data), self.dump(actor)
+        if stored.keys() != fields.keys():
+            return False
+        others = [name for name, encoded in fields.items() if stored[name] != encoded]
+        return all(
+            self.fields[name].unordered and self.fields[name].same(vars(actor)[name], stored[name])
+            for name in others
+        )
+
     def given(self, actor: Actor) -> str:
         """A digest of the fields that the caller has set: equal for equal ones, in any process."""
         named = (name for name in self.names if name in actor.model_fields_set)

@@ -10,6 +10,7 @@ from typing import cast, get_args
 from .actors.actor import Actor, is_server
 from .actors.errors import BadActor, BadCall
 from .actors.newborn import check_actor, template_of
+from .actors.schema import Schema
 from .checking import name_or_none, priority_of
 from .ids import check_name
 from .schedule import Schedule, ScheduleInfo, changed, info_of
@@ -79,7 +80,7 @@ class Schedules(ABC):
             lane=name_or_none("lane", lane),
         )
         session.catalogue.tell(type(actor))
-        await _declare(session, asked)
+        await _declare(session, asked, actor)
         return Schedule(self._open, name)
 
     def scheduled(self, name: str, /) -> Schedule:
@@ -97,11 +98,15 @@ class Schedules(ABC):
         """What exists while it is entered. Raises RuntimeClosed."""
 
 
-async def _declare(session: Session, asked: ScheduleRow) -> None:
+async def _declare(session: Session, asked: ScheduleRow, actor: Actor) -> None:
     """Write a schedule unless it is there already."""
 
     def declaring(known: ScheduleRow | None) -> ScheduleRow:
-        return asked if known is None else declared(known, asked) or known
+        if known is None:
+            return asked
+        same_class = (known.actor, known.version) == (asked.actor, asked.version)
+        same = same_class and Schema.of(type(actor)).holds(actor, known.state)
+        return declared(known, asked._replace(state=known.state) if same else asked) or known
 
     written = await changed(session, asked.name, declaring)
     if written is not None:

@@ -32,6 +32,7 @@ from everstep import (
     step,
 )
 
+ENDED = {Status.SUCCEEDED, Status.FAILED, Status.CANCELLED}
 PACE = float(os.environ.get("PACE", "0.5"))  # seconds that a model needs for a report
 
 
@@ -97,9 +98,12 @@ async def text(name: str, tasks: Tasks) -> str:
 @app.get("/reports/{name}/events")
 async def events(
     name: str, tasks: Tasks, last_event_id: Annotated[int, Header(ge=0, lt=1 << 63)] = 0
-) -> EventSourceResponse:
+) -> Response:
     """The log of the task, as it grows. A client that comes back gets what it has missed."""
-    await tasks.task(name).status()  # where there is none, say so before anything is sent
+    task = tasks.task(name)
+    status = (await task.status()).status  # where there is none, say so before anything is sent
+    if status in ENDED and not [event async for event in task.events(after=last_event_id)]:
+        return Response(status_code=204)  # by which a browser knows not to come back
     return EventSourceResponse(messages(tasks, name, last_event_id))
 
 

@@ -13,7 +13,7 @@ from ..records import Loaded, StepRow
 from . import queries
 from .executor import Executor
 from .queries import appends_page, steps_page
-from .trouble import Pauses, alarm_of
+from .trouble import Pauses, alarm_of, passes
 
 __all__ = ["Reader"]
 
@@ -34,7 +34,10 @@ class Reader:
         self._closed = False
 
     async def run(self, read: Callable[[sqlite3.Connection], T]) -> T:
-        """What `read` returns. Raises StoreFailed when that was not to be had in time."""
+        """What `read` returns. Raises StoreFailed when that was not to be had in time.
+
+        A statement that is wrong is not tried again: what SQLite says of it is raised.
+        """
         try:
             return await self._executor.run(read)
         except sqlite3.DatabaseError as error:
@@ -44,7 +47,7 @@ class Reader:
         self, read: Callable[[sqlite3.Connection], T], error: sqlite3.DatabaseError
     ) -> T:
         pauses = Pauses(self._clock, self._patience)
-        while not self._closed and not isinstance(error, sqlite3.ProgrammingError):
+        while not self._closed and passes(error):
             if not await pauses.next():
                 raise StoreFailed(
                     self._path, f"it cannot be read: {alarm_of(error).what}"

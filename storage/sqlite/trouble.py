@@ -7,7 +7,7 @@ import sqlite3
 from ..clock import Clock
 from ..interface import Alarm
 
-__all__ = ["Pauses", "alarm_of"]
+__all__ = ["Pauses", "alarm_of", "passes"]
 
 _FIRST_PAUSE = 0.1
 _LONGEST_PAUSE = 2.0
@@ -38,6 +38,14 @@ _SAYINGS = {
     ),
 }
 
+_WRONG = {
+    sqlite3.SQLITE_ERROR,
+    sqlite3.SQLITE_MISMATCH,
+    sqlite3.SQLITE_MISUSE,
+    sqlite3.SQLITE_RANGE,
+    sqlite3.SQLITE_TOOBIG,
+}
+
 
 def alarm_of(error: Exception) -> Alarm:
     """The alarm that an error of SQLite amounts to."""
@@ -46,6 +54,13 @@ def alarm_of(error: Exception) -> Alarm:
         return Alarm(f"the store cannot commit: {error}", error)
     saying = _SAYINGS.get(code & 0xFF, "the store cannot commit")
     return Alarm(f"{saying} ({error})", error)
+
+
+def passes(error: sqlite3.DatabaseError) -> bool:
+    """Whether it may be gone at the next try: not where the statement itself is wrong."""
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    wrong = code is not None and code & 0xFF in _WRONG
+    return not (wrong or isinstance(error, sqlite3.ProgrammingError))
 
 
 class Pauses:

@@ -116,6 +116,21 @@ async def test_under_debug_an_item_of_a_log_that_is_changed_later_is_an_error(pl
         assert "log[0]" in ended.failure.message
 
 
+async def test_an_attribute_that_is_not_declared_fails_by_name_and_is_not_retried() -> None:
+    class Hasty(Actor, name="replay.hasty"):
+        count: int = 0
+
+        @step
+        async def work(self) -> None:
+            setattr(self, "cuont", 1)  # noqa: B010  as a type checker would not let it pass
+
+    async with driving() as driver:
+        ended = await driver.run(Hasty())
+        assert isinstance(ended, Crashed)
+        assert ended.never_retried
+        assert "cuont" in ended.failure.message
+
+
 @pytest.mark.parametrize("what", ["field", "output"])
 async def test_a_value_of_another_type_than_declared_fails_by_name_and_is_not_retried(
     what: str,

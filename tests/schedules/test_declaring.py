@@ -19,6 +19,13 @@ class Clerk(Actor, name="schedules.Clerk"):
     async def hear(self) -> None: ...
 
 
+class Several(Actor, name="schedules.Several"):
+    numbers: set[int]
+
+    @step
+    async def look(self) -> None: ...
+
+
 class Odd(Actor, name="schedules.Odd"):
     what: object = None
 
@@ -35,6 +42,19 @@ async def test_the_same_declaration_changes_nothing(place: Place) -> None:
     async with place.runtime() as runtime:
         beat = await runtime.schedule("beat", every=HOUR, actor=Plain(topic="a"))
         assert await beat.info() == before
+
+
+async def test_the_order_in_which_a_set_comes_out_is_no_other_declaration(place: Place) -> None:
+    async with place.runtime() as runtime:
+        beat = await runtime.schedule("beat", every=HOUR, actor=Several(numbers={0, 8}))
+        before = await beat.info()
+        place.clock.advance(MINUTE)
+
+        await runtime.schedule("beat", every=HOUR, actor=Several(numbers={8, 0}))
+        assert [*{0, 8}] != [*{8, 0}]
+        assert await beat.info() == before
+        await runtime.schedule("beat", every=HOUR, actor=Several(numbers={8}))
+        assert await beat.info() != before
 
 
 async def test_another_declaration_changes_the_schedule_and_keeps_what_it_has_done(

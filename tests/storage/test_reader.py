@@ -75,10 +75,19 @@ async def test_a_read_gives_up_when_patience_is_over(clock: ManualClock) -> None
     await disk.close()
 
 
-async def test_a_mistake_in_a_read_is_not_repeated(clock: ManualClock) -> None:
-    disk = Failing(1, sqlite3.ProgrammingError("wrong"))
+def _wrong_statement() -> sqlite3.OperationalError:
+    error = sqlite3.OperationalError("no such column: wrong")
+    error.sqlite_errorcode = sqlite3.SQLITE_ERROR
+    return error
 
-    with pytest.raises(sqlite3.ProgrammingError):
+
+@pytest.mark.parametrize("error", [sqlite3.ProgrammingError("wrong"), _wrong_statement()], ids=str)
+async def test_a_mistake_in_a_read_is_not_repeated(
+    clock: ManualClock, error: sqlite3.DatabaseError
+) -> None:
+    disk = Failing(1, error)
+
+    with pytest.raises(type(error), match="wrong"):
         await Reader("tasks.db", disk, clock, 60).run(one)
     assert disk.reopened == 0
     await disk.close()

@@ -41,6 +41,8 @@ def test_a_killed_server_goes_on_and_a_client_resumes_without_gap_or_repeat(file
         assert server.ask("GET", "/reports/r/text") == "published: All about tea."
         with server.events("r", 0) as events:
             assert list(events) == seen
+        last = {"Last-Event-ID": str(seen[-1].id)}
+        assert server.client.get("/reports/r/events", headers=last).status_code == 204
 
     assert [event.id for event in seen] == list(range(1, len(seen) + 1))
     kinds = [event.kind for event in seen]
