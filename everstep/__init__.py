@@ -33,6 +33,7 @@ from .actors.errors import (
 )
 from .actors.failures import (
     ChildCancelled,
+    ChildEnded,
     ChildFailed,
     Failure,
     HandlerFailed,
@@ -136,6 +137,7 @@ __all__ = [
     "BadCombination",
     "Child",
     "ChildCancelled",
+    "ChildEnded",
     "ChildFailed",
     "ChildInfo",
     "ChildTask",

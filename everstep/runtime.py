@@ -29,11 +29,11 @@ from .checking import (
     tree_of,
 )
 from .commits import Commits
-from .declaring import Schedules
 from .errors import RuntimeClosed
 from .ids import check_name, new_id, new_seed
 from .looking import Looking
 from .scheduler import Scheduler
+from .schedules import Schedules
 from .server import Server, make_sure, server_of
 from .session import Session
 from .shepherd import Shepherd
