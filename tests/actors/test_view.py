@@ -12,7 +12,7 @@ from pydantic import PrivateAttr, TypeAdapter, computed_field
 from pydantic_core import PydanticSerializationError
 
 from everstep.actors.actor import Actor, all_actors, steps_of
-from everstep.actors.errors import NoRuntime
+from everstep.actors.errors import BadActor, NoRuntime
 from everstep.actors.schema import Schema
 from everstep.actors.state import close_view, collect, open_view
 from everstep.storage.errors import StaleAttempt
@@ -85,7 +85,7 @@ def test_the_anchor_gives_the_ctx() -> None:
 def test_an_attribute_that_does_not_exist_is_named() -> None:
     with pytest.raises(AttributeError, match="nothing_here"):
         _ = opened().nothing_here
-    with pytest.raises(ValueError, match="nothing_here"):
+    with pytest.raises(BadActor, match="nothing_here"):
         opened().nothing_here = 1
 
 

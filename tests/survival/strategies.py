@@ -23,7 +23,7 @@ __all__ = [
 LONG = os.environ.get("EVERSTEP_SURVIVAL") == "long"
 """Whether to take the hours that it takes."""
 
-REAL_BOUNDARIES = None if LONG else 4
+REAL_BOUNDARIES = None if LONG else 3
 """At how many boundaries a process is killed, where a pretended death is tried at all of them."""
 REAL_CHAINS = 300 if LONG else 1
 """How many chains of lives are killed there at random."""
@@ -32,8 +32,10 @@ SIMULATED_CHAINS = 2000 if LONG else 12
 
 
 def tried(idle_after: float) -> int | None:
-    """At how many boundaries death is pretended: at all (None) where waits leave memory midway."""
-    return None if LONG or idle_after == 20 else 30
+    """At how many boundaries death is pretended: at most where waits leave memory midway."""
+    if LONG:
+        return None
+    return 60 if idle_after == 20 else 20
 
 
 def _works(*, alone: bool, depth: int) -> st.SearchStrategy[Work]:

@@ -9,7 +9,7 @@ import pytest
 from everstep.supervisor.firings import Overlap
 from everstep.testing import Zygote, survive, survive_simulated
 from tests.survival.scheduled import COUNT, scheduled
-from tests.survival.strategies import LONG, REAL_BOUNDARIES, SIMULATED_CHAINS
+from tests.survival.strategies import LONG, REAL_BOUNDARIES, SIMULATED_CHAINS, tried
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(7200 if LONG else 300)]
 
@@ -40,6 +40,8 @@ def test_a_schedule_that_is_killed_fires_each_of_its_instants_once(
 def test_a_schedule_that_dies_at_every_boundary_accounts_for_each_of_its_instants(
     overlap: Overlap, nap: float
 ) -> None:
-    histories = survive_simulated(scheduled, 60, nap, overlap, chains=SIMULATED_CHAINS)
+    histories = survive_simulated(
+        *(scheduled, 60, nap, overlap), boundaries=tried(nap), chains=SIMULATED_CHAINS
+    )
 
     assert histories[0].result == SOUND
