@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import os
 import statistics
 import subprocess
 import sys
@@ -15,6 +14,8 @@ import time
 from pathlib import Path
 
 from everstep import Actor, Pool, Runtime, step
+
+from . import machine
 
 __all__ = ["imported", "measure"]
 
@@ -45,24 +46,18 @@ async def _parking(number: int) -> None:
     await _never.wait()
 
 
-def _resident() -> int:
-    """Bytes of memory that this process has in RAM."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
-
-
 async def _parked(tasks: int, folder: Path) -> float:
     pool = Pool(max_running=tasks + 1)
     async with Runtime(folder / "parked.sqlite", tree=pool, grace=0) as runtime:
         for _ in range(_WARM_UP):
             await (await runtime.start(Parked(number=-1))).result()
-        before = _resident()
+        before = machine.resident()
         left = iter(reversed(range(tasks)))
         while numbers := list(itertools.islice(left, _AT_ONCE)):
             await asyncio.gather(*(runtime.start(Parked(number=number)) for number in numbers))
         await _parked_last.wait()
         await (await runtime.start(Parked(number=-1))).result()  # commits what came before it
-        return (_resident() - before) / tasks
+        return (machine.resident() - before) / tasks
 
 
 async def _open(file: Path) -> float:

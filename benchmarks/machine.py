@@ -12,12 +12,18 @@ from pathlib import Path
 
 import pydantic
 
-__all__ = ["describe", "load", "sync_time"]
+__all__ = ["describe", "load", "resident", "sync_time"]
 
 
 def load() -> float:
     """Processes that wanted a core over the last minute; above the number of cores, distrust."""
     return os.getloadavg()[0]
+
+
+def resident() -> int:
+    """Bytes of memory that this process has in RAM."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def sync_time(folder: Path, times: int = 50) -> float:

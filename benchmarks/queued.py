@@ -74,10 +74,6 @@ class Line(NamedTuple):
     """Seconds until 64 more run, after the limit was raised."""
 
 
-def _resident() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
-
-
 async def _measure(tasks: int, folder: Path) -> Line:
     Held.count = Count()
     file = folder / f"{tasks}.db"
@@ -85,13 +81,13 @@ async def _measure(tasks: int, folder: Path) -> Line:
         await runtime.start(Held())
         await asyncio.gather(*(runtime.start(Held(), lane=str(n)) for n in range(LANES)))
         gc.collect()
-        memory, objects = _resident(), len(gc.get_objects())
+        memory, objects = machine.resident(), len(gc.get_objects())
         for first in range(0, tasks, LANES):
             await asyncio.gather(
                 *(runtime.start(Held(), lane=str(n)) for n in range(min(LANES, tasks - first)))
             )
         gc.collect()
-        memory, objects = _resident() - memory, len(gc.get_objects()) - objects
+        memory, objects = machine.resident() - memory, len(gc.get_objects()) - objects
     return Line(tasks, memory / tasks, objects, *await _entered(file))
 
 

@@ -100,10 +100,6 @@ class Asleep(NamedTuple):
     """Seconds from the start of a task of one step to its result."""
 
 
-def _resident() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
-
-
 async def _all(count: int, call: Callable[[int], Coroutine[Any, Any, object]]) -> None:
     """Make so many calls, some at once."""
     numbers = iter(range(count))
@@ -119,12 +115,12 @@ async def _woken(tasks: int, folder: Path) -> Woken:
     async with Runtime(folder / "woken.db", tree=Pool(), idle_after=0) as runtime:
         Listener.gone = Count()
         gc.collect()
-        memory, at = _resident(), time.perf_counter()
+        memory, at = machine.resident(), time.perf_counter()
         await _all(tasks, lambda number: runtime.start(Listener(), id=str(number)))
         await Listener.gone.until(tasks)
         parked = time.perf_counter() - at
         gc.collect()
-        waiting = _resident() - memory
+        waiting = machine.resident() - memory
 
         order = list(range(tasks))
         random.Random(tasks).shuffle(order)
@@ -138,7 +134,7 @@ async def _woken(tasks: int, folder: Path) -> Woken:
         await _all(tasks, wake)
         woken = time.perf_counter() - at
         gc.collect()
-        peak = _resident() - memory
+        peak = machine.resident() - memory
     return Woken(tasks, tasks / parked, waiting / tasks, tasks / woken, peak / tasks)
 
 
@@ -190,7 +186,7 @@ async def _asleep(rows: int, folder: Path) -> Asleep:
     await _one_asleep(file)
     _multiply(file, rows)
     gc.collect()
-    memory, at = _resident(), time.perf_counter()
+    memory, at = machine.resident(), time.perf_counter()
     async with Runtime(file) as runtime:
         entered = time.perf_counter() - at
         taken: list[float] = []
@@ -199,7 +195,7 @@ async def _asleep(rows: int, folder: Path) -> Asleep:
             await (await runtime.start(Brief())).result()
             taken.append(time.perf_counter() - at)
         gc.collect()
-        memory = _resident() - memory
+        memory = machine.resident() - memory
     size = file.stat().st_size / 1e6
     return Asleep(rows, size, entered, memory, _next_due(file), statistics.median(taken))
 

@@ -111,26 +111,29 @@ def write(connection: sqlite3.Connection, writes: Sequence[Write]) -> None:
     """
     run: list[Commit] = []
     for one in writes:
-        if isinstance(one, Receipt):
-            _write_commits(connection, run)
-            run = []
-            _write_receipt(connection, one.effect)
-        elif isinstance(one, Post):
-            _write_commits(connection, run)
-            run = []
-            if not messages.post(connection, one):
-                raise FenceError
-        elif isinstance(one, ScheduleChange):
-            _write_commits(connection, run)
-            run = []
-            if not schedules.change(connection, one):
-                raise FenceError
-        elif one.resets:
-            _write_commits(connection, run)
-            run = [one]
-        else:
+        if isinstance(one, Commit) and not one.resets:
             run.append(one)
+            continue
+        _write_commits(connection, run)
+        run = []
+        if isinstance(one, Commit):
+            run.append(one)
+        else:
+            _write_alone(connection, one)
     _write_commits(connection, run)
+
+
+def _write_alone(connection: sqlite3.Connection, one: Receipt | Post | ScheduleChange) -> None:
+    """Write what is no commit of a task. Raises FenceError where it does not hold."""
+    if isinstance(one, Receipt):
+        _write_receipt(connection, one.effect)
+        return
+    if isinstance(one, Post):
+        held = messages.post(connection, one)
+    else:
+        held = schedules.change(connection, one)
+    if not held:
+        raise FenceError
 
 
 def _write_commits(connection: sqlite3.Connection, commits: Sequence[Commit]) -> None:
