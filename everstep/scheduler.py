@@ -18,6 +18,7 @@ from .storage.interface import Refusal
 from .storage.records import ENDED, NewTask, SnapshotRow
 from .storage.schedules import ScheduleChange, ScheduleRow
 from .supervisor.firings import Firing, fire, instant_id, instants_of, keys_of, started
+from .supervisor.rounds import Rounds
 from .supervisor.timetable import timetable
 
 __all__ = ["Scheduler", "change", "planned"]
@@ -46,9 +47,7 @@ class Scheduler:
 
     def __init__(self, session: Session, on_failure: Callable[[Exception], None]) -> None:
         self._session = session
-        self._on_failure = on_failure
-        self._woken = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
+        self._rounds = Rounds(self._round, on_failure)
         self._timer: Timer | None = None
         self._next_at: float | None = None
         self._awaited: set[int] = set()
@@ -60,41 +59,28 @@ class Scheduler:
 
     def start(self) -> None:
         """Begin to fire. The store is open."""
-        loop = asyncio.get_running_loop()
-        self._task = loop.create_task(self._manage(), name="everstep schedules")
+        self._rounds.start("everstep schedules")
 
     def close(self) -> None:
         """Fire no more: what is with the store already is written whole."""
         self._disarm()
-        if self._task is not None:
-            self._task.cancel()
+        self._rounds.cancel()
 
     async def closed(self) -> None:
         """Return when it fires no more. Cancelling changes nothing of it."""
         self.close()
-        if self._task is not None:
-            await asyncio.wait([self._task])
+        await self._rounds.ended()
 
     def changed(self) -> None:
         """A schedule is another one than before."""
-        self._woken.set()
+        self._rounds.wake()
 
     def committed(self, ledger: Ledger) -> None:
         """Tell of every commit of a task: an instant may wait for its end."""
         if ledger.row.key in self._awaited and ledger.status in ENDED:
-            self._woken.set()
+            self._rounds.wake()
 
     # --- the task -------------------------------------------------------------------------
-
-    async def _manage(self) -> None:
-        while True:
-            self._woken.clear()
-            try:
-                await self._round()
-            except Exception as failure:  # noqa: BLE001  the supervisor's boundary: it is told
-                self._on_failure(failure)
-                return
-            await self._woken.wait()
 
     async def _round(self) -> None:
         """Fire all that is due, and see to it that the next one wakes us."""
@@ -175,7 +161,7 @@ class Scheduler:
         """Wait for the store's answer; False where it was refused, and is to be tried later."""
         refusal = await _refusal(written.durable)
         if isinstance(refusal, Superseded):  # by one who does not always tell, as `trigger`
-            self._woken.set()
+            self._rounds.wake()
             return True
         if refusal is not None:
             _LOG.debug("a schedule could not be fired yet: %s", refusal)
@@ -199,7 +185,7 @@ class Scheduler:
         if self._next_at is not None and self._session.clock.now() < self._next_at:
             self._arm()
         else:
-            self._woken.set()
+            self._rounds.wake()
 
     def _disarm(self) -> None:
         if self._timer is not None:

@@ -25,6 +25,7 @@ from .lives import Lives
 from .pacing import Pacing
 from .pool_info import PoolInfo, PoolListener
 from .pool_spec import Pool
+from .rounds import Rounds
 from .strangers import Strangers
 from .suspects import suspect_of
 from .waking import Waking
@@ -75,15 +76,14 @@ class Admission:
         self._lives = lives
         self._commons = commons
         self._waking = Waking(spec_of().name, environment)
-        self._on_failure = on_failure
         self._lineup = commons.lineup
         self._turns = Turns()
-        self._woken = asyncio.Event()
+        self._rounds = Rounds(self._round, on_failure)
         self._pacing = Pacing(
             spec_of,
             environment.clock,
             commons.throttle(self._spec.name),
-            on_pass=self._woken.set,
+            on_pass=self._rounds.wake,
             on_event=on_event,
         )
         self._queued = True
@@ -95,13 +95,11 @@ class Admission:
         self._due = Earliest(self._clock, self._fell_due)
         self._tick: Timer | None = None
         self._strangers = Strangers(self._store, catalogue)
-        self._task: asyncio.Task[None] | None = None
 
     # --- asked and told by the pool -------------------------------------------------------
 
     def start(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._task = loop.create_task(self._manage(), name=f"everstep pool {self._spec.name}")
+        self._rounds.start(f"everstep pool {self._spec.name}")
         self._commons.listen(self.queued)
         self._tick = self._clock.call_later(_TICK, self._look_again)
 
@@ -112,14 +110,12 @@ class Admission:
         self._due.cancel()
         if self._tick is not None:
             self._tick.cancel()
-        if self._task is not None:
-            self._task.cancel()
+        self._rounds.cancel()
 
     async def stop(self) -> None:
         """Let nobody in any more, and return when that holds. Cancelling changes nothing of it."""
         self.close()
-        if self._task is not None:
-            await asyncio.wait([self._task])
+        await self._rounds.ended()
 
     @property
     def _spec(self) -> Pool:
@@ -148,7 +144,7 @@ class Admission:
     def queued(self) -> None:
         """A task was queued that may be due now."""
         self._queued = self._news = self._suspects = True
-        self._woken.set()
+        self._rounds.wake()
 
     def changed(self) -> None:
         """The policy is another one."""
@@ -177,7 +173,7 @@ class Admission:
         if self._was_full(lane):
             self.queued()
         if self._queued or (self._suspects and not self._lineup.busy):
-            self._woken.set()
+            self._rounds.wake()
 
     def _may_be_queued(self, progress: Progress) -> bool:
         """Whether a task whose life is over may be claimed now; one that falls due is awaited."""
@@ -222,16 +218,6 @@ class Admission:
                 self._commons.ring()
 
     # --- the task -------------------------------------------------------------------------
-
-    async def _manage(self) -> None:
-        while True:
-            self._woken.clear()
-            try:
-                await self._round()
-            except Exception as failure:  # noqa: BLE001  the supervisor's boundary: it is told
-                self._on_failure(failure)
-                return
-            await self._woken.wait()
 
     async def _round(self) -> None:
         if self._store.trouble is not None:
