@@ -1,4 +1,4 @@
-"""One row of the table of benchmarks: what everstep took, and what stood beside it in the same run."""
+"""One row of the table: what everstep took, and what stood beside it in the same run."""
 
 from __future__ import annotations
 
