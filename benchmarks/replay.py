@@ -3,24 +3,29 @@
 The rows are read back from the file that everstep left, and so are its tables, its indexes and
 the number of its transactions (`node.batch`). They are written in the order in which everstep
 wrote them, into a new file with the same pragmas, in as many transactions of equal size. All of
-it is prepared beforehand: what is timed is `executemany` and COMMIT, on the main thread.
+it is prepared beforehand: what is timed is `executemany` and COMMIT, on the main thread. Or, beside
+one task alone, in a transaction for each commit, each a hop to another thread and back.
 """
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import sqlite3
 import time
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Replayed", "replay"]
+__all__ = ["Replayed", "replay", "replay_through_thread"]
 
 Row = tuple[Any, ...]
+_Batch = list[tuple[str, list[Row]]]
+"""What one transaction executes: statements, each with its rows."""
 
 _PRAGMAS = (
     "journal_mode = WAL",
@@ -45,6 +50,8 @@ class Replayed:
     commits: int
     transactions: int
     seconds: float
+    cpu: float
+    """CPU seconds of the process."""
 
 
 @dataclass(slots=True)
@@ -147,27 +154,55 @@ _END = """
 def replay(left: Path, new: Path) -> Replayed:
     """Write what the file `left` holds into the new file `new`, and say how long that took."""
     found = _Left(left)
-    inserts = found.inserts()
-    batches = [
-        list(_statements(batch, inserts)) for batch in _equal(found.commits, found.transactions)
-    ]
+    batches = _batches(found, found.transactions)
     gc.collect()
-    with closing(sqlite3.connect(new, isolation_level=None)) as connection:
-        for pragma in _PRAGMAS:
-            connection.execute(f"PRAGMA {pragma}")
-        for sql in found.schema:
-            connection.execute(sql)
-        connection.execute("INSERT INTO node VALUES (1, 1, 0, '', '', 0, 0)")
-        began = time.perf_counter()
+    with closing(_opened(new, found.schema)) as connection:
+        began, burned = time.perf_counter(), time.process_time()
         for number, batch in enumerate(batches):
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute("UPDATE node SET batch = ? WHERE epoch = 1", (number,))
-            for statement, rows in batch:
-                connection.executemany(statement, rows)
-            connection.execute("COMMIT")
-        seconds = time.perf_counter() - began
+            _write(connection, number, batch)
+        seconds, cpu = time.perf_counter() - began, time.process_time() - burned
     steps = sum(len(commit.inserts["step"]) for commit in found.commits)
-    return Replayed(steps, len(found.commits), len(batches), seconds)
+    return Replayed(steps, len(found.commits), len(batches), seconds, cpu)
+
+
+async def replay_through_thread(left: Path, new: Path) -> list[float]:
+    """Write each commit of the file `left` in a transaction of its own, in another thread.
+
+    Returns the seconds of each, from the loop to the thread, on the disk, and back to the loop.
+    """
+    found = _Left(left)
+    batches = _batches(found, len(found.commits))
+    gc.collect()
+    loop, taken = asyncio.get_running_loop(), list[float]()
+    with closing(_opened(new, found.schema)) as connection, ThreadPoolExecutor(1) as thread:
+        for number, batch in enumerate(batches):
+            began = time.perf_counter()
+            await loop.run_in_executor(thread, _write, connection, number, batch)
+            taken.append(time.perf_counter() - began)
+    return taken
+
+
+def _batches(left: _Left, transactions: int) -> list[_Batch]:
+    inserts = left.inserts()
+    return [list(_statements(batch, inserts)) for batch in _equal(left.commits, transactions)]
+
+
+def _opened(new: Path, schema: list[str]) -> sqlite3.Connection:
+    connection = sqlite3.connect(new, isolation_level=None, check_same_thread=False)
+    for pragma in _PRAGMAS:
+        connection.execute(f"PRAGMA {pragma}")
+    for sql in schema:
+        connection.execute(sql)
+    connection.execute("INSERT INTO node VALUES (1, 1, 0, '', '', 0, 0)")
+    return connection
+
+
+def _write(connection: sqlite3.Connection, number: int, batch: _Batch) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute("UPDATE node SET batch = ? WHERE epoch = 1", (number,))
+    for statement, rows in batch:
+        connection.executemany(statement, rows)
+    connection.execute("COMMIT")
 
 
 def _statements(commits: list[_Commit], inserts: dict[str, str]) -> Iterable[tuple[str, list[Row]]]:
