@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test survival-long coverage demo check static fmt fmt-check lint types examples bench bench-quick bench-services bench-queued bench-waits wheel clean
+.PHONY: help venv test survival-long coverage demo check static fmt fmt-check lint types examples bench bench-quick bench-peers bench-plots bench-services bench-queued bench-waits wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' Makefile
@@ -56,11 +56,17 @@ types: venv ## mypy and pyright, both strict, on every file
 examples: venv ## run every example
 	$(BIN)/python scripts/run_examples.py
 
-bench: venv ## measure
-	$(BIN)/python -m benchmarks.run
+bench: venv ## measure; some minutes; ARGS="--json FILE" goes along, as with all of these
+	$(BIN)/python -m benchmarks.run $(ARGS)
 
 bench-quick: venv ## measure in a minute
-	$(BIN)/python -m benchmarks.run --quick
+	$(BIN)/python -m benchmarks.run --quick $(ARGS)
+
+bench-peers: venv ## measure beside other runtimes, which are installed into .peers
+	$(BIN)/python -m benchmarks.peers.run $(ARGS)
+
+bench-plots: venv ## draw what a JSON tells into docs; JSON="FILE ..."
+	$(BIN)/python -m benchmarks.plots $(JSON)
 
 bench-services: venv ## measure ten thousand supervised services
 	$(BIN)/python -m benchmarks.services
@@ -77,5 +83,5 @@ wheel: venv ## build sdist and, from it, the wheel; compare both with the tree
 	$(BIN)/python scripts/check_files.py dist
 
 clean: ## remove what the targets made
-	rm -rf $(VENV) build dist htmlcov *.egg-info .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .peers build dist htmlcov *.egg-info .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -7,9 +7,13 @@ caller's memory that another measurement would notice.
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing.connection import Connection
+from multiprocessing.context import ForkProcess
 from typing import TypeVar
 
 __all__ = ["Failed", "apart"]
@@ -24,6 +28,7 @@ class Failed(Exception):
 def apart(call: Callable[[], T], seconds: float) -> T:
     """What a call returns in a child process, which is killed when it has taken so many seconds.
 
+    No process that it has started outlives it, unless that has left its session.
     Raises Failed, with the child's traceback if it had one.
     """
     context = multiprocessing.get_context("fork")
@@ -39,8 +44,7 @@ def apart(call: Callable[[], T], seconds: float) -> T:
         process.join()
         raise Failed(f"its process died, exit code {process.exitcode}") from None
     finally:
-        process.kill()
-        process.join()
+        _end(process)
         receiver.close()
     if isinstance(answer, _Raised):
         raise Failed(str(answer))
@@ -51,7 +55,16 @@ class _Raised(str):
     """The traceback of a call that raised."""
 
 
+def _end(process: ForkProcess) -> None:
+    assert process.pid, "it was started"
+    with suppress(ProcessLookupError):  # it leads no group yet, or all of it have ended
+        os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.join()
+
+
 def _answer(sender: Connection, call: Callable[[], object]) -> None:
+    os.setsid()
     try:
         answer = call()
     except Exception:  # noqa: BLE001 - whatever it was, it is the caller's answer

@@ -19,8 +19,8 @@ from .rows import Row, Unmeasured
 
 __all__ = ["Measure", "main", "measure"]
 
-LONGEST = {False: 1200.0, True: 60.0}
-"""Seconds after which one of them is given up, by whether it is quick."""
+LONGEST = 1800.0
+"""Seconds after which one of them is given up."""
 
 
 class Measure(Protocol):
@@ -43,7 +43,7 @@ def measure(measures: Sequence[Measure], quick: bool, where: Path) -> tuple[Repo
         print(f"{time.perf_counter() - began:5.0f} s  {name}", file=sys.stderr)
         try:
             with tempfile.TemporaryDirectory(dir=where) as folder:
-                found = apart(partial(one, quick, Path(folder)), LONGEST[quick])
+                found = apart(partial(one, quick, Path(folder)), LONGEST)
         except Failed as failed:
             unmeasured.append(Unmeasured(name, f"failed: {str(failed).splitlines()[-1]}"))
             failures.append(f"{name} failed:\n{failed}")

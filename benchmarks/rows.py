@@ -7,7 +7,17 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["NONE", "POWER_CUT", "SIGKILL", "Point", "Row", "Side", "Unmeasured", "percentile"]
+__all__ = [
+    "NONE",
+    "POWER_CUT",
+    "SIGKILL",
+    "Point",
+    "Row",
+    "Side",
+    "Unmeasured",
+    "percentile",
+    "together",
+]
 
 POWER_CUT, SIGKILL, NONE = "power cut", "SIGKILL", "none"
 """What all that was acknowledged survives: the words of `Side.durability`."""
@@ -70,3 +80,8 @@ def percentile(values: Sequence[float], percent: int) -> float:
     """The least of the values that is not exceeded by so many percent of them."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)]
+
+
+def together(tasks: int) -> str:
+    """How the rows name so many tasks at once."""
+    return f"{tasks:,} tasks at once" if tasks > 1 else "one task at a time"

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from . import plain, workload
 from .instrument import main
 from .replay import Replayed, replay
-from .rows import NONE, POWER_CUT, Point, Row, Side, Unmeasured, percentile
+from .rows import NONE, POWER_CUT, Point, Row, Side, Unmeasured, percentile, together
 from .workload import Ran
 
 __all__ = ["rows"]
@@ -72,7 +72,7 @@ def rows(quick: bool, where: Path) -> list[Row | Unmeasured]:
     for at_once, cell in cells.items():
         found += _rows(at_once, cell)
     found += [
-        Unmeasured(f"{at_once:,} tasks at once", "takes too long for the quick form")
+        Unmeasured(together(at_once), "takes too long for the quick form")
         for at_once in FULL.sizes
         if at_once not in plan.sizes
     ]
@@ -91,7 +91,7 @@ def _measure(plan: Plan, where: Path) -> dict[int, Cell]:
 
 
 def _rows(at_once: int, cell: Cell) -> list[Row]:
-    what = f"{at_once:,} tasks at once"
+    what = together(at_once)
     return [
         _rate(what, at_once, cell),
         _latency(what, at_once, cell),
