@@ -69,13 +69,13 @@ bench-plots: venv ## draw what a JSON tells into docs; JSON="FILE ..."
 	$(BIN)/python -m benchmarks.plots $(JSON)
 
 bench-services: venv ## measure ten thousand supervised services
-	$(BIN)/python -m benchmarks.services
+	$(BIN)/python -m benchmarks.services $(ARGS)
 
 bench-queued: venv ## measure what a long queue costs
-	$(BIN)/python -m benchmarks.queued
+	$(BIN)/python -m benchmarks.queued $(ARGS)
 
 bench-waits: venv ## measure tasks that wait out of memory
-	$(BIN)/python -m benchmarks.waits
+	$(BIN)/python -m benchmarks.waits $(ARGS)
 
 wheel: venv ## build sdist and, from it, the wheel; compare both with the tree
 	rm -rf dist

@@ -1,7 +1,7 @@
 """A long queue: what a task in it costs in memory, and how soon one of it goes on.
 
     python -m benchmarks.queued           some minutes
-    python -m benchmarks.queued --quick   under a minute
+    python -m benchmarks.queued --quick   some seconds
 
 Tasks are queued behind one that holds the only slot, in 1,000 lanes; then the runtime is entered
 anew on the file that they left. There is no baseline: the figure to look at is whether it grows
@@ -10,10 +10,8 @@ with the length of the queue.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import gc
-import tempfile
 import time
 from pathlib import Path
 from typing import ClassVar, NamedTuple
@@ -21,11 +19,13 @@ from typing import ClassVar, NamedTuple
 from everstep import Actor, Pool, Runtime, step
 
 from . import machine
+from .instrument import main
+from .rows import POWER_CUT, Row, Side
 
-__all__ = ["Count", "main"]
+__all__ = ["Count", "rows"]
 
 FULL = (1000, 10_000, 100_000)
-QUICK = (1000, 10_000)
+QUICK = (1000, 3000)
 LANES = 1000
 
 
@@ -103,22 +103,22 @@ async def _entered(file: Path) -> tuple[float, float]:
         return first, time.perf_counter() - at
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Measure what a long queue costs.")
-    parser.add_argument("--quick", action="store_true", help="under a minute")
-    given = parser.parse_args()
-    before = machine.load()
-    print("| queued | bytes a task | objects | first runs, ms | 64 more, ms |")
-    print("|---" * 5 + "|")
-    with tempfile.TemporaryDirectory() as folder:
-        for tasks in QUICK if given.quick else FULL:
-            line = asyncio.run(_measure(tasks, Path(folder)))
-            print(
-                f"| {line.tasks:,} | {line.bytes_a_task:.0f} | {line.objects:,} "
-                f"| {line.first * 1000:.0f} | {line.page * 1000:.0f} |"
-            )
-    print(f"\nload {before:.1f} before, {machine.load():.1f} after")
+def rows(quick: bool, where: Path) -> list[Row]:
+    lines = [asyncio.run(_measure(tasks, where)) for tasks in (QUICK if quick else FULL)]
+    return [row for line in lines for row in _rows(f"{line.tasks:,} tasks queued", line)]
+
+
+def _rows(what: str, line: Line) -> list[Row]:
+    return [
+        Row(f"{what}: {of}", unit, Side("everstep", POWER_CUT, (value,)))
+        for of, unit, value in (
+            ("memory", "bytes each", line.bytes_a_task),
+            ("objects that the collector tracks", "objects", float(line.objects)),
+            ("entered anew, until the first one runs", "ms", line.first * 1000),
+            ("64 more let in, until they run", "ms", line.page * 1000),
+        )
+    ]
 
 
 if __name__ == "__main__":
-    main()
+    main(rows)

@@ -10,12 +10,15 @@ Each module says at its top what it measures and what stands beside it, and runs
 
 from __future__ import annotations
 
-from . import alone, one_task, steps
+from . import alone, one_task, queued, services, steps, waits
 from .instrument import main
 
 MODULES = (
     steps,
     one_task,
+    waits,
+    queued,
+    services,
     alone,
 )
 

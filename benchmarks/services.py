@@ -1,7 +1,7 @@
 """Children of one dynamic supervisor beside plain asyncio tasks: started, crashed once, stopped.
 
     python -m benchmarks.services           some minutes, up to 100,000 children
-    python -m benchmarks.services --quick   under a minute, up to 10,000
+    python -m benchmarks.services --quick   some seconds, 1,000 children
 
 On the plain side each child is an asyncio task in a set; a done callback starts another in place
 of one that failed, and at the end all are cancelled and waited for. It keeps no order, limits
@@ -10,24 +10,24 @@ nothing, tells nobody, cuts off nothing.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import gc
 import logging
-import statistics
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from everstep import Child, DynamicSupervisor, Restart, supervise
 
-from . import machine
+from .instrument import main
+from .rows import NONE, Row, Side
 
-__all__ = ["main"]
+__all__ = ["rows"]
 
 FULL = {1000: 5, 10_000: 5, 100_000: 1}
 """Children, and how often they are measured."""
-QUICK = {1000: 3, 10_000: 2}
+QUICK = {1000: 3}
 
 
 class Crowd:
@@ -109,15 +109,15 @@ async def _plain(crowd: Crowd, watch: Watch) -> None:
     watch.mark()
 
 
-Side = Callable[[Crowd, Watch], Awaitable[None]]
+Keeper = Callable[[Crowd, Watch], Awaitable[None]]
 
 
-def _run(side: Side, children: int) -> list[float]:
+def _run(keeper: Keeper, children: int) -> list[float]:
     """Microseconds a child, for each of the three parts."""
 
     async def main() -> list[float]:
         watch = Watch()
-        await side(Crowd(children), watch)
+        await keeper(Crowd(children), watch)
         return watch.seconds()
 
     gc.collect()
@@ -130,22 +130,6 @@ class Line:
 
     supervised: list[list[float]] = field(default_factory=list[list[float]])
     plain: list[list[float]] = field(default_factory=list[list[float]])
-
-    def cells(self) -> list[str]:
-        ours, theirs = ([sum(run) for run in runs] for runs in (self.supervised, self.plain))
-        ratios = [mine / other for mine, other in zip(ours, theirs, strict=True)]
-        parts = [statistics.median(part) for part in zip(*self.supervised, strict=True)]
-        return [
-            str(len(ours)),
-            *(f"{part:.0f}" for part in parts),
-            _spread(ours, ".0f"),
-            _spread(theirs, ".0f"),
-            _spread(ratios, ".1f"),
-        ]
-
-
-def _spread(values: list[float], form: str) -> str:
-    return f"{statistics.median(values):{form}} ({min(values):{form}}-{max(values):{form}})"
 
 
 def _measure(sizes: dict[int, int]) -> dict[int, Line]:
@@ -160,25 +144,30 @@ def _measure(sizes: dict[int, int]) -> dict[int, Line]:
     return lines
 
 
-_HEAD = (
-    "| children | runs | start | crash, up again | stop | all, us a child | plain asyncio | ratio |"
-)
+_PARTS = ("started", "crashed, and up again", "stopped")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Measure a dynamic supervisor beside asyncio.")
-    parser.add_argument("--quick", action="store_true", help="under a minute")
-    given = parser.parse_args()
+def rows(quick: bool, where: Path) -> list[Row]:
     logging.getLogger("everstep").setLevel(logging.CRITICAL)  # each crash is a line otherwise
-    before = machine.load()
-    lines = _measure(QUICK if given.quick else FULL)
-    print("microseconds a child: median of the runs (least-most)\n")
-    print(_HEAD)
-    print("|---" * 8 + "|")
-    for children, line in lines.items():
-        print(f"| {children:,} | {' | '.join(line.cells())} |")
-    print(f"\nload {before:.1f} before, {machine.load():.1f} after")
+    lines = _measure(QUICK if quick else FULL)
+    return [
+        row for children, line in lines.items() for row in _rows(f"{children:,} services", line)
+    ]
+
+
+def _rows(what: str, line: Line) -> list[Row]:
+    """A row for each part, and before them one for their sum."""
+
+    def row(what: str, part: slice) -> Row:
+        ours, plain = (
+            Side(name, NONE, tuple(sum(run[part]) for run in runs))
+            for name, runs in (("everstep", line.supervised), ("asyncio", line.plain))
+        )
+        return Row(what, "us each", ours, (plain,))
+
+    parts = [row(f"{what}: {name}", slice(n, n + 1)) for n, name in enumerate(_PARTS)]
+    return [row(f"{what}: started, crashed once, stopped", slice(None)), *parts]
 
 
 if __name__ == "__main__":
-    main()
+    main(rows)

@@ -1,7 +1,7 @@
 """Tasks that wait out of memory: what wakes them, and what they cost the others.
 
     python -m benchmarks.waits           a quarter of an hour
-    python -m benchmarks.waits --quick   about a minute
+    python -m benchmarks.waits --quick   some seconds
 
 First, tasks that wait for a message are each sent one, in random order. Then a file with many
 sleeping tasks is entered: one task was put to sleep by everstep, and its rows were copied, each
@@ -11,13 +11,11 @@ grows with the number of those that wait.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import gc
 import random
 import sqlite3
 import statistics
-import tempfile
 import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -27,15 +25,19 @@ from everstep import Actor, Pool, Runtime, step
 from everstep.storage.sqlite.waits import next_wait
 
 from . import machine
+from .instrument import main
 from .queued import Count
+from .rows import POWER_CUT, Row, Side
 
-__all__ = ["main"]
+__all__ = ["rows"]
 
-MESSAGES, ROWS = (1000, 10_000, 100_000), (1000, 100_000, 1_000_000)
-QUICK_MESSAGES, QUICK_ROWS = (1000, 5000), (1000, 100_000)
+MESSAGES, ROWS = (1000, 30_000), (1000, 100_000, 1_000_000)
+QUICK_MESSAGES, QUICK_ROWS = (1000,), (1000, 50_000)
 TOGETHER = 500
 """Calls that are under way at once."""
 MONTH = 30 * 86_400.0
+MEMORY, DUE = 300.0, 5.0
+"""What is aimed at, however many wait: less than so many megabytes, so many milliseconds."""
 
 
 class Listener(Actor, name="benchmarks.Listener"):
@@ -200,41 +202,41 @@ async def _asleep(rows: int, folder: Path) -> Asleep:
     return Asleep(rows, size, entered, memory, _next_due(file), statistics.median(taken))
 
 
-def _print_woken(counts: tuple[int, ...], folder: Path) -> None:
-    print("| waiting | parked/s | bytes each waiting | woken/s | bytes each at the end |")
-    print("|---" * 5 + "|")
-    for tasks in counts:
-        place = folder / f"woken {tasks}"
+def rows(quick: bool, where: Path) -> list[Row]:
+    found: list[Row] = []
+    for tasks in QUICK_MESSAGES if quick else MESSAGES:
+        place = where / f"woken {tasks}"
         place.mkdir()
-        line = asyncio.run(_woken(tasks, place))
-        print(
-            f"| {line.tasks:,} | {line.parked:,.0f} | {line.waiting_bytes:,.0f} "
-            f"| {line.woken:,.0f} | {line.peak_bytes:,.0f} |"
-        )
+        found += _of_woken(f"{tasks:,} wait for a message", asyncio.run(_woken(tasks, place)))
+    for count in QUICK_ROWS if quick else ROWS:
+        found += _of_asleep(f"{count:,} asleep", asyncio.run(_asleep(count, where)))
+    return found
 
 
-def _print_asleep(counts: tuple[int, ...], folder: Path) -> None:
-    print("\n| asleep | file, MB | entered, ms | resident, MB | next due, ms | a task, ms |")
-    print("|---" * 6 + "|")
-    for rows in counts:
-        line = asyncio.run(_asleep(rows, folder))
-        print(
-            f"| {line.rows:,} | {line.megabytes:,.0f} | {line.entered * 1000:,.0f} "
-            f"| {line.resident / 1e6:,.1f} | {line.next_due * 1000:.3f} | {line.brief * 1000:.1f} |"
-        )
+def _of_woken(what: str, woken: Woken) -> list[Row]:
+    return [
+        Row(f"{what}: started and gone from memory", "tasks/s", _once(woken.parked)),
+        Row(f"{what}: memory", "bytes each", _once(woken.waiting_bytes)),
+        Row(f"{what}: sent it and ended", "tasks/s", _once(woken.woken)),
+        Row(f"{what}: memory when all have ended", "bytes each", _once(woken.peak_bytes)),
+    ]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Measure tasks that wait out of memory.")
-    parser.add_argument("--quick", action="store_true", help="about a minute")
-    parser.add_argument("--dir", type=Path, help="where the files are made")
-    given = parser.parse_args()
-    before = machine.load()
-    with tempfile.TemporaryDirectory(dir=given.dir) as folder:
-        _print_woken(QUICK_MESSAGES if given.quick else MESSAGES, Path(folder))
-        _print_asleep(QUICK_ROWS if given.quick else ROWS, Path(folder))
-    print(f"\nload {before:.1f} before, {machine.load():.1f} after")
+def _of_asleep(what: str, asleep: Asleep) -> list[Row]:
+    memory, due = asleep.resident / 1e6, asleep.next_due * 1000
+    small, soon = f"under {MEMORY:.0f} MB", f"under {DUE:.0f} ms"
+    return [
+        Row(f"{what}: the file", "MB", _once(asleep.megabytes)),
+        Row(f"{what}: a runtime entered", "ms", _once(asleep.entered * 1000)),
+        Row(f"{what}: memory by that", "MB", _once(memory), (), small, memory < MEMORY),
+        Row(f"{what}: the next due timer found", "ms", _once(due), (), soon, due < DUE),
+        Row(f"{what}: beside them a task of one step", "ms", _once(asleep.brief * 1000)),
+    ]
+
+
+def _once(value: float) -> Side:
+    return Side("everstep", POWER_CUT, (value,))
 
 
 if __name__ == "__main__":
-    main()
+    main(rows)
