@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from pydantic import TypeAdapter
+from pydantic_core import from_json, to_json
 
 from .exits import Crashed
 from .failures import Failure, StepFailed, read_failure
@@ -23,17 +23,12 @@ class Blame:
 
     def encoded(self) -> bytes:
         """Readable as a Failure too."""
-        return _STORED.dump_json(
-            {**asdict(self.failure), "step": self.step, "tried": self.attempts}
-        )
-
-
-_STORED = TypeAdapter(dict[str, object])
+        return to_json({**asdict(self.failure), "step": self.step, "tried": self.attempts})
 
 
 def read_blame(data: bytes) -> Blame:
     """The blame that a row's `error` holds, also where only a failure was written."""
-    facts = _STORED.validate_json(data)
+    facts = from_json(data)
     step, tried = facts.get("step"), facts.get("tried")
     return Blame(
         read_failure(data),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ValidationError
@@ -131,8 +130,7 @@ def _argument(handler: str, name: str) -> str:
 # --- the reply ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """What a server answered to a message: one of the three."""
 
     output: bytes | None = None

@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pydantic import TypeAdapter
+from pydantic_core import from_json, to_json
 
 from ..storage.errors import EverstepError
 from .retry import members
@@ -49,18 +49,22 @@ class Failure:
         return _qualified(kind) in self.bases
 
     def encoded(self) -> bytes:
-        return _FACTS.dump_json(self)
+        return to_json(self)
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.message}" if self.message else self.kind
 
 
-_FACTS = TypeAdapter(Failure)
-
-
 def read_failure(data: bytes) -> Failure:
     """The facts that `Failure.encoded` wrote."""
-    return _FACTS.validate_json(data)
+    facts = from_json(data)
+    return Failure(
+        kind=facts["kind"],
+        message=facts["message"],
+        bases=tuple(facts.get("bases", ())),
+        traceback=facts.get("traceback", ""),
+        final=facts.get("final", False),
+    )
 
 
 def failure_of(error: BaseException, *, final: bool = False) -> Failure:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 from uuid import UUID
 
 from .columns import PLAIN_KEYS, Check, check_of
@@ -31,8 +30,7 @@ _LENGTHS: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(NamedTuple):
     """How sure it is, by type alone, that a value comes back as it was written."""
 
     exact: frozenset[type] = frozenset()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -65,8 +64,7 @@ class Asked(NamedTuple):
     """Who answered."""
 
 
-@dataclass(frozen=True, slots=True)
-class Post:
+class Post(NamedTuple):
     """A message from outside. It holds only if its receiver has not ended and has room for it."""
 
     task: int

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 __all__ = ["ScheduleChange", "ScheduleRow"]
@@ -51,8 +50,7 @@ class ScheduleRow(NamedTuple):
     updated_at: float
 
 
-@dataclass(frozen=True, slots=True)
-class ScheduleChange:
+class ScheduleChange(NamedTuple):
     """One write of one schedule. It holds only if that still has the revision `before`.
 
     `before` is None for a new one, `after` for one that is deleted. It may be a part of the commit

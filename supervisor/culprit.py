@@ -12,7 +12,6 @@ import sysconfig
 import weakref
 from collections.abc import Callable, Sequence
 from contextvars import Context
-from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -65,8 +64,7 @@ class StepOf(NamedTuple):
 Owner = StepOf | Service | Shell | None
 
 
-@dataclass(frozen=True, slots=True)
-class Culprit:
+class Culprit(NamedTuple):
     """Whose code it is, where it is, and the calls below that, the innermost last."""
 
     who: str

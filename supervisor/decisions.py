@@ -6,8 +6,7 @@ or reads a clock. The tests go through the design's table of counters row by row
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..actors.backoff import Chance
 from ..actors.exits import Crashed, Halted, Released
@@ -30,8 +29,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(NamedTuple):
     """An event to be appended to the task's log."""
 
     kind: str
@@ -40,8 +38,7 @@ class Told:
     """Identity of the step that it is about; None for `run` and the task."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """A task's next progress, its number and events left to the ledger."""
 
     progress: Progress

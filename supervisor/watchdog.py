@@ -15,7 +15,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from .culprit import Culprit, StepOf, culprit_on, running_on
 from .services.messages import Tell
@@ -38,8 +38,7 @@ def check_blocked_after(value: object) -> None:
     check_limit("blocked_after", value, zero=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Blocked:
+class Blocked(NamedTuple):
     """The loop could do nothing else for `seconds`."""
 
     culprit: Culprit
@@ -158,7 +157,7 @@ class _Watch:
     def _lengthen(self, seconds: float) -> None:
         with self._lock:
             if self._found:
-                self._found[-1] = replace(self._found[-1], seconds=seconds)
+                self._found[-1] = self._found[-1]._replace(seconds=seconds)
 
     def _answer(self) -> None:
         """The loop runs again."""

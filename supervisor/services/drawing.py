@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
@@ -14,8 +14,7 @@ _UNSAID = frozenset({"start_timeout", "reset_after", "restart_type"})
 """Settings that are left out of a line; they are in the data."""
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(NamedTuple):
     """A line of a drawing, and what hangs below it."""
 
     name: str

@@ -1,10 +1,13 @@
-"""What a supervisor is told, and what it orders, as plain records."""
+"""What a supervisor is told, and what it orders, as plain records.
+
+Those that hold nothing are no tuples: empty tuples are equal, and false.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from ..pool_spec import Pool
 from ..restart import UNSET, Restart, Unset
@@ -53,8 +56,7 @@ class Begin:
     """Start the children of the specification."""
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
+class Started(NamedTuple):
     """A child said that it is ready."""
 
     id: str
@@ -62,8 +64,7 @@ class Started:
     value: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class NotStarted:
+class NotStarted(NamedTuple):
     """A child ended before it was ready; its kind is `ignored` where it asked to be left out."""
 
     id: str
@@ -71,8 +72,7 @@ class NotStarted:
     ended: Exit
 
 
-@dataclass(frozen=True, slots=True)
-class Exited:
+class Exited(NamedTuple):
     """A child ended that was ready, or was ordered to stop."""
 
     id: str
@@ -80,59 +80,51 @@ class Exited:
     ended: Exit
 
 
-@dataclass(frozen=True, slots=True)
-class Again:
+class Again(NamedTuple):
     """A restart has failed: count it, and try again."""
 
     id: str
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
+class Due(NamedTuple):
     """The backoff of a child is over."""
 
     id: str
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Halt:
+class Halt(NamedTuple):
     """Stop all children in order, then end like this."""
 
     ended: Exit
 
 
-@dataclass(frozen=True, slots=True)
-class StartChild:
+class StartChild(NamedTuple):
     """Add a child and start it."""
 
     spec: ChildSpec
 
 
-@dataclass(frozen=True, slots=True)
-class TerminateChild:
+class TerminateChild(NamedTuple):
     """Stop a child; it stays known."""
 
     child: str | Ref
 
 
-@dataclass(frozen=True, slots=True)
-class RestartChild:
+class RestartChild(NamedTuple):
     """Start a child that is known and does not run."""
 
     child: str
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteChild:
+class DeleteChild(NamedTuple):
     """Forget a child that does not run."""
 
     child: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reconfigure:
+class Reconfigure(NamedTuple):
     """New settings, checked each by itself; those left UNSET stay."""
 
     strategy: Strategy | Unset = UNSET
@@ -143,8 +135,7 @@ class Reconfigure:
     extra_args: tuple[Any, ...] | Unset = UNSET
 
 
-@dataclass(frozen=True, slots=True)
-class AdaptPool:
+class AdaptPool(NamedTuple):
     """Changes of the policy of a pool among the children; what is left out stays."""
 
     child: str
@@ -154,8 +145,7 @@ class AdaptPool:
 Request = StartChild | TerminateChild | RestartChild | DeleteChild | Reconfigure | AdaptPool
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """A request of somebody who waits for the answer under `token`."""
 
     token: int
@@ -168,8 +158,7 @@ Message = Begin | Started | NotStarted | Exited | Again | Due | Halt | Call
 # --- what a supervisor orders -------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(NamedTuple):
     """Start a child under this number."""
 
     id: str
@@ -179,8 +168,7 @@ class Start:
     """Put before the child's own arguments."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(NamedTuple):
     """Stop a child; its end is to be reported."""
 
     id: str
@@ -188,16 +176,14 @@ class Stop:
     """Seconds until it is cut off; 0 at once, None never."""
 
 
-@dataclass(frozen=True, slots=True)
-class Adapt:
+class Adapt(NamedTuple):
     """Let a pool that runs go on by another policy."""
 
     id: str
     spec: Pool
 
 
-@dataclass(frozen=True, slots=True)
-class Arm:
+class Arm(NamedTuple):
     """Send `Due` after `delay` seconds."""
 
     id: str
@@ -205,22 +191,19 @@ class Arm:
     delay: float
 
 
-@dataclass(frozen=True, slots=True)
-class Disarm:
+class Disarm(NamedTuple):
     """Forget the `Due` that was to come."""
 
     id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Post:
+class Post(NamedTuple):
     """Send this to the supervisor itself, behind what is already waiting."""
 
     message: Again
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """Answer a call: with what is known of the child, with None, or with an error to raise."""
 
     token: int
@@ -247,8 +230,7 @@ EventKind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Tell:
+class Tell(NamedTuple):
     """Make an event known."""
 
     kind: EventKind
@@ -265,15 +247,13 @@ class Booted:
     """The children of the specification are started."""
 
 
-@dataclass(frozen=True, slots=True)
-class Escalate:
+class Escalate(NamedTuple):
     """A child was told that the process is to end: the whole tree is to stop, from its root."""
 
     ended: Exit
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(NamedTuple):
     """The supervisor has ended: all its children are down."""
 
     ended: Exit

@@ -117,9 +117,11 @@ def _qualified(value: Any) -> str:
     return f"{getattr(value, '__module__', None) or '?'}.{value.__qualname__}"
 
 
-_STORED = TypeAdapter(Outline)
+@functools.cache
+def _stored() -> TypeAdapter[Outline]:
+    return TypeAdapter(Outline)
 
 
 def read_outline(text: str) -> Outline:
     """What `Outline.encoded` wrote, by this everstep or another. Raises ValueError."""
-    return _STORED.validate_json(text)
+    return _stored().validate_json(text)
