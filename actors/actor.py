@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Coroutine, Generator, Iterator
+from collections.abc import Coroutine, Generator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from pydantic import (
@@ -221,9 +221,9 @@ def actor_version(cls: type[Actor]) -> int:
     return cls.__actor_version__
 
 
-def steps_of(cls: type[Actor]) -> dict[str, StepDefinition]:
+def steps_of(cls: type[Actor]) -> Mapping[str, StepDefinition]:
     """The steps by name, in the order of a plan: as written, bases first, overrides in place."""
-    return dict(cls.__actor_steps__)
+    return cls.__actor_steps__
 
 
 def is_flow(cls: type[Actor]) -> bool:

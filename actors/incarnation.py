@@ -45,6 +45,12 @@ _LOG = logging.getLogger("everstep")
 class Incarnation(Keeping):
     """One life of one task. `live()` is called once."""
 
+    __slots__ = ("_born", "_cutting", "_ending", "_is_under_way", "_loaded", "_loop", "_outcome",
+                 "_over", "_reset", "_reset_after", "_watch", "actor", "effects", "schema",
+                 "waits")  # fmt: skip
+
+    effects: dict[str, EffectRow]
+
     def __init__(
         self,
         environment: Environment,
@@ -65,7 +71,9 @@ class Incarnation(Keeping):
         self._cutting = False
         self._outcome: Exit | None = None
         self._watch: Watch | None = None
+        self._is_under_way = False
         self._over: asyncio.Future[None] | None = None
+        """Done when it is no longer under way; there once somebody waits for that."""
         self._reset: Timer | None = None
         self._ending: asyncio.Task[None] | None = None
         """What ends a halted life; ours until it has ended by itself."""
@@ -89,9 +97,12 @@ class Incarnation(Keeping):
         actor's code. On success the end is committed; recording any other exit is the caller's.
         """
         self._loop = asyncio.get_running_loop()
-        self._over = self._loop.create_future()
+        self._is_under_way = True
         try:
-            return await self._live()
+            ended = await self._enter()
+            while ended is None:
+                ended = await self._chapter()
+            return ended
         except EverstepError as error:
             return Fenced(self.ledger.refusal or error)
         except Exception as bug:  # noqa: BLE001  (a task is never left without a verdict)
@@ -102,9 +113,12 @@ class Incarnation(Keeping):
             self.waits.end()
             if self._reset is not None:
                 self._reset.cancel()
-            resolve(self._over)
+            self._is_under_way = False
+            if self._over is not None:
+                resolve(self._over)
 
-    async def _live(self) -> Exit:
+    async def _enter(self) -> Exit | None:
+        """Begin where the store says; how it ended, where it cannot, or is not to."""
         loaded, self._loaded = self._loaded, None
         if loaded is None:
             loaded = await load(self)
@@ -116,11 +130,7 @@ class Incarnation(Keeping):
             return Released()
         if self.ledger.progress.deaths or self.ledger.progress.brushes:
             self._reset = self.clock.call_later(self._reset_after, self._outlived)
-        while True:
-            exit_or_value = await self._body(code_of(self))
-            if not isinstance(exit_or_value, Again):
-                return exit_or_value
-            await self._next_chapter()
+        return None
 
     def _begin(self, loaded: Loaded, family: Actor | None = None) -> None:
         loaded = lifted(loaded, self.schema)
@@ -135,8 +145,9 @@ class Incarnation(Keeping):
         self.waits.mailbox.open()
         self.effects = {row.operation: row for row in loaded.effects}
 
-    async def _body(self, code: Coroutine[Any, Any, Any]) -> Exit | Again:
-        """Await the actor's own code on its leash; how it ended, with every step of it ended."""
+    async def _chapter(self) -> Exit | None:
+        """Await the actor's own code on its leash, and end every step of it; None to go on."""
+        code = code_of(self)
         leash = Leash(code)
         task = asyncio.current_task()
         assert task is not None  # live() is only ever awaited by a task
@@ -158,7 +169,11 @@ class Incarnation(Keeping):
             self.environment.severed.append(code)
         if watch.cause is not None and self._outcome is None:
             self._outcome = Released(isinstance(error, Severed), self.steps_running)
-        return await self._conclude(value, error)
+        ended = await self._conclude(value, error)
+        if not isinstance(ended, Again):
+            return ended
+        await self._next_chapter()
+        return None
 
     async def _conclude(self, value: Any, error: BaseException | None) -> Exit | Again:
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
@@ -239,7 +254,7 @@ class Incarnation(Keeping):
         leaves the life draining.
         """
         self.draining = True
-        if self._over is None or self._over.done():
+        if not self._is_under_way:
             return
         if not self._begun:
             await self._over_within(cleanup)
@@ -262,9 +277,9 @@ class Incarnation(Keeping):
             attempt.cut()
         if self._watch is not None:
             self._watch.cut()
-        await self._over_within(WAKE_UP)
-        for attempt in () if self._over.done() else traffic.attempts:
-            self.let_go(attempt.row, "step_cut")
+        if not await self._over_within(WAKE_UP):
+            for attempt in traffic.attempts:
+                self.let_go(attempt.row, "step_cut")
 
     def suspend(self, left: Left) -> None:
         """From now on every call of its code raises Suspended, and nothing of it is written."""
@@ -281,9 +296,14 @@ class Incarnation(Keeping):
         else:
             task.cancel()
 
-    async def _over_within(self, seconds: float) -> None:
-        if self._over is not None:
-            await settled_within(self.clock, self._over, seconds)
+    async def _over_within(self, seconds: float) -> bool:
+        """Whether `live()` returns within that time."""
+        if not self._is_under_way:
+            return True
+        if self._over is None:
+            self._over = asyncio.get_running_loop().create_future()
+        await settled_within(self.clock, self._over, seconds)
+        return self._over.done()
 
     def halt(self, scope: Scope, reason: str, error: EverstepError, action: str) -> Ended:
         """The task cannot go on without a person: begin nothing new, and end as `Halted`.

@@ -46,7 +46,7 @@ class Journal:
         self._grown = 0
         self._changes = 0
         self._keeps: int | None = None
-        self._unsure: set[str] = set()
+        self._unsure: tuple[str, ...] = ()
 
     @property
     def clock(self) -> Clock:
@@ -168,6 +168,6 @@ class Journal:
     def note_unsure(self, name: str) -> None:
         """Warn once: unkeyed calls of a step come from more than one asyncio task."""
         if name not in self._unsure:
-            self._unsure.add(name)
+            self._unsure += (name,)
             if self.run_changes.live:
                 self.ledger.event("step_order_unsure", step=name)

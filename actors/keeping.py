@@ -12,6 +12,7 @@ from .errors import LogItemChanged, Suspended
 from .journal import Journal
 from .ledger import Ledger
 from .state import changed_items, collect, rebase
+from .values import Limits
 
 if TYPE_CHECKING:
     from .attempt import Attempt
@@ -23,15 +24,16 @@ __all__ = ["Keeping"]
 class Keeping:
     """The part of an incarnation that its steps write through. Nothing here awaits."""
 
+    __slots__ = ("_begun", "checkpoints", "draining", "environment", "fenced", "journal", "ledger",
+                 "root", "suspended")  # fmt: skip
+
     root: Scope
     journal: Journal
 
     def __init__(self, environment: Environment, ledger: Ledger) -> None:
         self.environment = environment
         self.ledger = ledger
-        self.limits = environment.limits
         self.fenced: EverstepError | None = None
-        self._begun = False
         self.suspended = False
         """It has left memory, or is just leaving."""
         self.draining = False
@@ -44,6 +46,10 @@ class Keeping:
     @property
     def task_id(self) -> str:
         return self.ledger.row.id
+
+    @property
+    def limits(self) -> Limits:
+        return self.environment.limits
 
     @property
     def clock(self) -> Clock:

@@ -43,7 +43,7 @@ class Leash(Coroutine[Any, Any, T_co]):
         """Cancellations that the runtime asked for, of those that the task counts."""
         self._task: asyncio.Task[Any] | None = None
         self._steady = 0
-        self._asked: list[BaseException] = []
+        self._asked: tuple[BaseException, ...] = ()
 
     def listen(self, task: asyncio.Task[Any]) -> None:
         """Tell from now on which cancellations of `task`, which awaits this, others asked for."""
@@ -73,7 +73,7 @@ class Leash(Coroutine[Any, Any, T_co]):
         if isinstance(error, asyncio.CancelledError) and self._task is not None:
             requests = self._task.cancelling() - self.ours
             if requests > self._steady:
-                self._asked.append(error)
+                self._asked += (error,)
             self._steady = requests
         answer = self.inner.throw(error)
         if self._task is not None:  # a time limit in the code may have taken its request back

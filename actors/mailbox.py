@@ -25,7 +25,7 @@ class Mailbox:
         self._environment = environment
         self._key = key
         self._wake = wake
-        self._found: list[Mail] = []
+        self._found: tuple[Mail, ...] = ()
         self._stale = True
         self.seen = 0
         """Place of the newest message that was read; what came later, nobody here knows."""
@@ -55,7 +55,8 @@ class Mailbox:
             await self._read()
         for place, mail in enumerate(self._found):
             if fits(mail):
-                return self._found.pop(place)
+                self._found = self._found[:place] + self._found[place + 1 :]
+                return mail
         return None
 
     async def _read(self) -> None:
@@ -69,7 +70,7 @@ class Mailbox:
                 for mail in page:
                     if mail.position > self.seen:  # two may read at once
                         self.seen = mail.position
-                        self._found.append(mail)
+                        self._found += (mail,)
                 if len(page) < _PAGE:
                     break
         except BaseException:

@@ -9,6 +9,7 @@ from .actor import steps_of
 from .execution import perform
 
 if TYPE_CHECKING:
+    from .definition import StepDefinition
     from .incarnation import Incarnation
 
 __all__ = ["run_plan"]
@@ -21,19 +22,20 @@ async def run_plan(life: Incarnation) -> Any:
     last step ends the task in its own commit.
     """
     root, recollection = life.root, life.journal.recollection
-    definitions = list(steps_of(life.actor).values())
-    done = [_has_checkpoint(life, definition.name) for definition in definitions]
+    steps = steps_of(life.actor)
+    names = tuple(steps)
+    finished = next((name for name in reversed(names) if _is_finished(life, steps[name])), None)
     output: Any = None
-    for place, definition in enumerate(definitions):
-        call = root.make_call(definition, (), {})
-        inserted = not done[place] and any(done[place:])
-        if inserted and recollection.get(call.identity) is None:
+    for name in names:
+        call = root.make_call(steps[name], (), {})
+        if name == finished:
+            finished = None
+        elif finished is not None and recollection.get(call.identity) is None:
             life.ledger.event("step_inserted", step=call.identity)
-        last = place + 1 == len(definitions)
-        output = await perform(life, call, ends_plan=last)
+        output = await perform(life, call, ends_plan=name == names[-1])
     return output
 
 
-def _has_checkpoint(life: Incarnation, name: str) -> bool:
-    row = life.journal.recollection.get(life.root.prefix + name)
+def _is_finished(life: Incarnation, step: StepDefinition) -> bool:
+    row = life.journal.recollection.get(life.root.prefix + step.name)
     return row is not None and row.outcome is Outcome.COMPLETED

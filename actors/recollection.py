@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ..storage.records import Loaded, Outcome, RunRow, StepRow
@@ -100,47 +101,80 @@ class RunChanges:
     everything.
     """
 
-    __slots__ = ("_appended", "_base", "_dirty", "_stored_appends", "_writers", "live")
+    __slots__ = ("_repeated", "_stored_appends")
 
     def __init__(self, loaded: Loaded) -> None:
-        self.live = not loaded.steps and not loaded.runs
-        self._base = split(loaded.base.state)
-        self._writers = _last_writers(loaded)
-        self._stored_appends: Counter[str] = Counter()
-        for run in loaded.runs:
-            for name, items in split_items(run.appends).items():
-                self._stored_appends[name] += len(items)
-        self._dirty: set[str] = set()
-        self._appended: dict[str, list[bytes]] = {}
+        self._repeated = _Repeated(loaded) if loaded.steps or loaded.runs else None
+        self._stored_appends: Counter[str] | None = None
+        if loaded.runs:
+            self._stored_appends = Counter(
+                name
+                for run in loaded.runs
+                for name, items in split_items(run.appends).items()
+                for _ in items
+            )
+
+    @property
+    def live(self) -> bool:
+        """Whether `run` has come to something new."""
+        return self._repeated is None
 
     def note(self, changes: Changes) -> tuple[dict[str, bytes], dict[str, list[bytes]]]:
         """`run` was seen to change this; what of it is to be recorded now."""
         fields, appends = changes.parts()
-        if not self.live:
-            self._dirty.update(fields)
-            for name, items in appends.items():
-                self._appended.setdefault(name, []).extend(items)
+        if self._repeated is not None:
+            self._repeated.note(fields, appends)
             return {}, {}
-        return fields, {
-            name: new for name, items in appends.items() if (new := self._new(name, items))
-        }
+        return fields, self._new(appends)
 
     def go_live(
         self, view: Actor, recollection: Recollection
     ) -> tuple[dict[str, bytes], dict[str, list[bytes]]]:
         """`run` has come to something new: what it left differently from what is stored."""
-        self.live = True
+        repeated, self._repeated = self._repeated, None
+        if repeated is None:
+            return {}, {}
+        return repeated.differences(view, recollection), self._new(repeated.appended)
+
+    def _new(self, appends: dict[str, list[bytes]]) -> dict[str, list[bytes]]:
+        """The appended items that are not stored yet."""
+        stored = self._stored_appends
+        if not stored:
+            return appends
+        new = dict[str, list[bytes]]()
+        for name, items in appends.items():
+            known = min(stored[name], len(items))
+            stored[name] -= known
+            if items[known:]:
+                new[name] = items[known:]
+        return new
+
+
+class _Repeated:
+    """What `run` has changed while it only repeated itself, beside what the store shows of that."""
+
+    __slots__ = ("_base", "_dirty", "_writers", "appended")
+
+    def __init__(self, loaded: Loaded) -> None:
+        self._base = split(loaded.base.state)
+        self._writers = _last_writers(loaded)
+        self._dirty: set[str] = set()
+        self.appended: dict[str, list[bytes]] = {}
+
+    def note(self, fields: Iterable[str], appends: dict[str, list[bytes]]) -> None:
+        self._dirty.update(fields)
+        for name, items in appends.items():
+            self.appended.setdefault(name, []).extend(items)
+
+    def differences(self, view: Actor, recollection: Recollection) -> dict[str, bytes]:
+        """The fields that `run` left differently from what is stored."""
         mine = {name for name, (writer, _) in self._writers.items() if writer == _RUN}
         candidates = self._dirty | mine
         present = encoded_state(view) if candidates else {}
-        fields = {
+        return {
             name: present[name]
             for name in candidates
             if name in present and self._differs(name, present[name], recollection)
-        }
-        appended, self._appended = self._appended, {}
-        return fields, {
-            name: new for name, items in appended.items() if (new := self._new(name, items))
         }
 
     def _differs(self, name: str, data: bytes, recollection: Recollection) -> bool:
@@ -148,12 +182,6 @@ class RunChanges:
         if writer != _RUN and recollection.awaits(writer):
             return False
         return stored != data
-
-    def _new(self, name: str, items: list[bytes]) -> list[bytes]:
-        """The appended items that are not stored yet."""
-        known = min(self._stored_appends[name], len(items))
-        self._stored_appends[name] -= known
-        return items[known:]
 
 
 def _last_writers(loaded: Loaded) -> dict[str, tuple[str, bytes]]:

@@ -64,7 +64,7 @@ class Traffic:
         self.attempts: dict[Attempt, None] = {}
         self._under_way = 0
         self._dues: dict[str, Due] = {}
-        self._waiters: list[tuple[set[Attempt], asyncio.Future[None]]] = []
+        self._waiters: tuple[tuple[set[Attempt], asyncio.Future[None]], ...] = ()
 
     # --- attempts ---------------------------------------------------------------------
 
@@ -91,11 +91,11 @@ class Traffic:
             return
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         entry = (awaited, waiter)
-        self._waiters.append(entry)
+        self._waiters += (entry,)
         try:
             await done_within(clock, waiter, seconds)
         finally:
-            self._waiters.remove(entry)
+            self._waiters = tuple(other for other in self._waiters if other is not entry)
 
     async def end(
         self, clock: Clock, attempts: Iterable[Attempt], cause: BaseException, cleanup: float

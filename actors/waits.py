@@ -34,6 +34,7 @@ _CALM = 1.0
 """Seconds after a step has ended until the slot is left, where all that goes on backs off."""
 _LOOK = 30.0
 """Seconds after which a wait in memory looks at the clocks again, which may have jumped."""
+_UNSEEN = Look(still=False, tasks=(), held=())
 
 
 class Seat(Protocol):
@@ -63,6 +64,9 @@ class Waits:
     A life that rests is `waiting` in the store and holds no slot. Nothing here awaits but `until`.
     """
 
+    __slots__ = ("_calm", "_idle", "_life", "_overdue", "_refusals", "_seat", "_seen", "_standing",
+                 "mailbox", "moves", "resting")  # fmt: skip
+
     def __init__(self, life: Incarnation, seat: Seat | None) -> None:
         self._life = life
         self._seat = seat
@@ -71,7 +75,7 @@ class Waits:
         self._idle: Timer | None = None
         self._calm: Timer | None = None
         self._overdue = False
-        self._seen = Look(still=False, tasks=(), held=())
+        self._seen = _UNSEEN
         self._refusals = 0
         self.moves = 0
         """How often something of the life began, ended or called us."""

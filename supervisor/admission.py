@@ -346,8 +346,9 @@ class Admission:
 
     async def _claimed(self, lives: list[Life]) -> None:
         """Wait until the store has answered to these claims, so that it shows them."""
-        if lives:
-            await asyncio.wait([life.claimed for life in lives])
+        pending = [life.claimed for life in lives if life.claimed is not None]
+        if pending:
+            await asyncio.wait(pending)
 
     def _left(self, progress: Progress) -> float:
         """Seconds before which a queued task is not to be claimed."""

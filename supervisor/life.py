@@ -8,8 +8,9 @@ from ..actors.actor import Actor
 from ..actors.exits import Exit
 from ..actors.incarnation import Incarnation
 from ..actors.ledger import Ledger
+from ..actors.traffic import resolve
 from ..storage.clock import Timer
-from ..storage.records import Status
+from ..storage.records import Loaded, Status
 from .seats import LifeSeat
 
 __all__ = ["Life"]
@@ -18,26 +19,55 @@ __all__ = ["Life"]
 class Life:
     """One slot of a pool, and who holds it."""
 
-    __slots__ = ("actor", "checkpoints", "claimed", "ended", "incarnation", "ledger", "over",
-                 "seat", "task", "trial")  # fmt: skip
+    __slots__ = ("_loaded", "_over", "actor", "checkpoints", "claimed", "ended", "incarnation",
+                 "is_over", "ledger", "seat", "task", "trial")  # fmt: skip
 
-    def __init__(self, ledger: Ledger, actor: type[Actor], seat: LifeSeat) -> None:
-        loop = asyncio.get_running_loop()
+    def __init__(
+        self, ledger: Ledger, actor: type[Actor], seat: LifeSeat, loaded: Loaded | None
+    ) -> None:
+        self._loaded = loaded
+        self._over: asyncio.Future[None] | None = None
         self.ledger = ledger
         self.actor = actor
         self.seat = seat
         self.incarnation: Incarnation | None = None
         """None until the claim is committed."""
         self.task: asyncio.Task[None] | None = None
-        self.claimed: asyncio.Future[None] = loop.create_future()
-        """Done when the store has answered to the claim."""
+        self.claimed: asyncio.Future[None] | None = asyncio.get_running_loop().create_future()
+        """Done when the store has answered to the claim, and then no longer there."""
         self.ended: Exit | None = None
         """How it ended; set by whoever records it."""
-        self.over: asyncio.Future[None] = loop.create_future()
-        """Done when its end is recorded and its slot is free."""
+        self.is_over = False
+        """Its end is recorded, and its slot is free."""
         self.checkpoints = 0
         """How many of its checkpoints the lineup was told of."""
         self.trial: Timer | None = None
+
+    def was_claimed(self) -> None:
+        """The store has answered to the claim."""
+        if self.claimed is not None:
+            resolve(self.claimed)
+            self.claimed = None
+
+    def take_loaded(self) -> Loaded | None:
+        """What the store holds of the task, where that is known; not kept after that."""
+        loaded, self._loaded = self._loaded, None
+        return loaded
+
+    @property
+    def over(self) -> asyncio.Future[None]:
+        """Done when it `is_over`."""
+        if self._over is None:
+            self._over = asyncio.get_running_loop().create_future()
+            if self.is_over:
+                resolve(self._over)
+        return self._over
+
+    def end(self) -> None:
+        """Say that it is over."""
+        self.is_over = True
+        if self._over is not None:
+            resolve(self._over)
 
     @property
     def key(self) -> int:

@@ -17,7 +17,6 @@ from ..actors.exits import Crashed, Exit, Fenced, Halted, Released
 from ..actors.failures import failure_of
 from ..actors.incarnation import Incarnation
 from ..actors.ledger import Ledger
-from ..actors.traffic import resolve
 from ..storage.errors import EverstepError, Refused, StoreClosed, StoreFailed
 from ..storage.records import EffectState, Loaded, Progress, Status, StepReset
 from .applying import apply
@@ -97,18 +96,18 @@ class Lives:
         the same empty context, whoever started the task.
         """
         seat = self.seats.take(ledger.row.key, ledger.row.lane)
-        life = self._held[ledger.row.key] = Life(ledger, actor, seat)
+        life = self._held[ledger.row.key] = Life(ledger, actor, seat, loaded)
         loop = asyncio.get_running_loop()
         name = f"everstep task {life.task_id}"
-        life.task = loop.create_task(
-            self._run(life, loaded), name=name, context=self._context.copy()
-        )
-        life.task.add_done_callback(self._run_ended)
+        life.task = loop.create_task(self._run(life), name=name, context=self._context.copy())
+        life.task.add_done_callback(self._run_ended, context=self._context)
         return life
 
-    async def _run(self, life: Life, loaded: Loaded | None) -> None:
+    async def _run(self, life: Life) -> None:
         try:
-            await self._record(life, await self._live(life, loaded))
+            begun = await self._enter(life)
+            ended = await begun.live() if isinstance(begun, Incarnation) else begun
+            await self._record(life, ended)
         except (KeyboardInterrupt, SystemExit) as leaving:
             self._note_leaving(life, leaving)
             raise
@@ -125,7 +124,8 @@ class Lives:
         if isinstance(error, Exception):
             self._on_failure(error)
 
-    async def _live(self, life: Life, loaded: Loaded | None) -> Exit:
+    async def _enter(self, life: Life) -> Incarnation | Exit:
+        """Its incarnation, once the claim is committed; how it ends where it gets none."""
         try:
             await life.ledger.durable()
         except (Refused, StoreFailed) as refusal:
@@ -133,7 +133,7 @@ class Lives:
         except (StoreClosed, asyncio.CancelledError):
             return Released()
         finally:
-            resolve(life.claimed)
+            life.was_claimed()
         if self.stopping or life.ledger.status is not Status.RUNNING:
             return Released()
         try:
@@ -142,13 +142,13 @@ class Lives:
                 life.ledger,
                 life.actor,
                 reset_after=self._restart.reset_after,
-                loaded=loaded,
+                loaded=life.take_loaded(),
                 seat=life.seat,
             )
         except EverstepError as unfit:
             remedy = f"await runtime.task({life.task_id!r}).resume()"
             return Halted("state_unreadable", failure_of(unfit), remedy)
-        return await life.incarnation.live()
+        return life.incarnation
 
     def _note_leaving(self, life: Life, leaving: BaseException) -> None:
         """The process is told to end from within a step: SystemExit is a crash, ^C is not.
@@ -180,8 +180,8 @@ class Lives:
             self.seats.give(life.key)
         if life.trial is not None:
             life.trial.cancel()
-        if not life.over.done():
-            life.over.set_result(None)
+        if not life.is_over:
+            life.end()
             self._on_free(life)
 
     # --- recording ----------------------------------------------------------------------
@@ -316,7 +316,7 @@ class Lives:
                 release.cancel()
         late = [name for life in lives for name in _late(life)]
         if not recorded:
-            late += [f"{life.task_id} (not recorded)" for life in lives if not life.over.done()]
+            late += [f"{life.task_id} (not recorded)" for life in lives if not life.is_over]
         return tuple(late)
 
     async def _release(self, life: Life, grace: float, cleanup: float) -> None:
