@@ -2,6 +2,12 @@
 
     python -m benchmarks.alone [--quick]
 
+- **Import** is the CPU time of `import everstep` in a fresh process that finds its bytecode cached,
+  beside that of importing pydantic and making one model, as each program with an actor does.
+- **An empty runtime** is entered and left, on a new file and on the same file again.
+- **A parked task** waits in a step for what never comes. Counted is the growth of resident memory,
+  beside as many bare models of its state, and asyncio tasks that wait for a future.
+
 Called as `python -m benchmarks.alone parked 10000 FOLDER`, it prints one number instead.
 """
 
@@ -9,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import statistics
 import subprocess
 import sys
@@ -25,13 +32,19 @@ from .rows import NONE, POWER_CUT, Row, Side
 __all__ = ["rows"]
 
 _TREE = Path(__file__).resolve().parent.parent
-_WARM_UP = 500
+_WARM_UP = 300
 _AT_ONCE = 1000
-_OPENINGS = 20
+_OPENINGS = 8
 _IMPORT, _EMPTY, _PARKED = 150.0, 50.0, 8000.0
-"""What is aimed at: milliseconds above pydantic, milliseconds, bytes."""
-_BELOW = ("pydantic", "pydantic, asyncio, sqlite3, aiosqlite")
-"""What everstep imports from others."""
+"""What is aimed at: milliseconds above pydantic, milliseconds, bytes above the state."""
+_TIMED = """
+import time
+began = time.process_time()
+{}
+print(time.process_time() - began)
+"""
+_PYDANTIC = "import pydantic\nclass Model(pydantic.BaseModel):\n    number: int"
+_OTHERS = "import asyncio, sqlite3, aiosqlite\n" + _PYDANTIC
 
 
 class Parked(Actor, name="bench.parked"):
@@ -58,8 +71,8 @@ async def _parking(number: int) -> None:
 async def _parked(tasks: int, folder: Path) -> float:
     pool = Pool(max_running=tasks + 1)
     async with Runtime(folder / "parked.sqlite", tree=pool, grace=0) as runtime:
-        for _ in range(_WARM_UP):
-            await (await runtime.start(Parked(number=-1))).result()
+        warm = await asyncio.gather(*(runtime.start(Parked(number=-1)) for _ in range(_WARM_UP)))
+        await asyncio.gather(*(task.result() for task in warm))
         before = machine.resident()
         left = iter(reversed(range(tasks)))
         while numbers := list(itertools.islice(left, _AT_ONCE)):
@@ -67,6 +80,28 @@ async def _parked(tasks: int, folder: Path) -> float:
         await _parked_last.wait()
         await (await runtime.start(Parked(number=-1))).result()  # commits what came before it
         return (machine.resident() - before) / tasks
+
+
+async def _future(tasks: int) -> float:
+    """Bytes of an asyncio task that waits for a future."""
+
+    async def park() -> None:
+        await asyncio.get_running_loop().create_future()
+
+    before = machine.resident()
+    parked = [asyncio.create_task(park()) for _ in range(tasks)]
+    await asyncio.sleep(0)
+    taken = (machine.resident() - before) / tasks
+    for task in parked:
+        task.cancel()
+    return taken
+
+
+def _state(tasks: int) -> float:
+    """Bytes of the model alone."""
+    before = machine.resident()
+    kept = [Parked(number=number) for number in range(tasks)]
+    return (machine.resident() - before) / len(kept)
 
 
 async def _open(file: Path) -> float:
@@ -86,62 +121,88 @@ def _opened(folder: Path, *, new: bool) -> float:
 
 def _measure(what: str, *arguments: object) -> float:
     """One number, measured by this module in a process of its own."""
-    return _printed("-m", "benchmarks.alone", what, *map(str, arguments))
+    return _printed({}, "-m", "benchmarks.alone", what, *map(str, arguments))
 
 
-def _imported(module: str) -> float:
-    """Seconds in which a fresh process imports a module."""
-    code = f"import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
-    return _printed("-c", code)
+def _imported(code: str, cache: str) -> float:
+    """Seconds of CPU in which a fresh process runs some code, with its bytecode in `cache`."""
+    cached = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": cache}
+    return _printed(cached, "-c", _TIMED.format(code))
 
 
-def _printed(*arguments: str) -> float:
+def _printed(environment: dict[str, str], *arguments: str) -> float:
     """The number that a Python process prints; with the tree as its folder."""
-    command = [sys.executable, *arguments]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=_TREE)
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        check=True, stdout=subprocess.PIPE, text=True, cwd=_TREE, env={**os.environ, **environment},
+    )  # fmt: skip
     return float(done.stdout)
 
 
 def _print(what: str, arguments: list[str]) -> None:
     if what == "parked":
         print(asyncio.run(_parked(int(arguments[0]), Path(arguments[1]))))
+    elif what == "future":
+        print(asyncio.run(_future(int(arguments[0]))))
+    elif what == "state":
+        print(_state(int(arguments[0])))
     else:
         print(_opened(Path(arguments[0]), new=what == "new"))
 
 
 def rows(quick: bool, where: Path) -> list[Row]:
-    repetitions, parked = (1, 2000) if quick else (3, 10_000)
+    repetitions, parked = (1, 2000) if quick else (3, 20_000)
     found: dict[str, list[float]] = {}
 
     def add(name: str, value: float) -> None:
         found.setdefault(name, []).append(value)
 
+    with tempfile.TemporaryDirectory(dir=where) as cache:
+        codes = {"import": "import everstep", "pydantic": _PYDANTIC, "others": _OTHERS}
+        for code in codes.values():
+            _imported(code, cache)  # compiles it
+        for _ in range(3 * repetitions):
+            for name, code in codes.items():
+                add(name, _imported(code, cache) * 1000)
     for _ in range(repetitions):
         with tempfile.TemporaryDirectory(dir=where) as folder:
-            add("everstep", _imported("everstep") * 1000)
-            for others in _BELOW:
-                add(others, _imported(others) * 1000)
             add("new", _measure("new", folder) * 1000)
             add("same", _measure("same", folder) * 1000)
             add("parked", _measure("parked", parked, folder))
+            add("state", _measure("state", parked))
+            add("future", _measure("future", parked))
     return _rows({name: tuple(values) for name, values in found.items()})
 
 
 def _rows(found: dict[str, tuple[float, ...]]) -> list[Row]:
-    imported = Side("everstep", NONE, found["everstep"])
-    below = tuple(Side(name, NONE, found[name]) for name in _BELOW)
-    near = imported.median - below[0].median <= _IMPORT
-    aim = f"at most {_IMPORT:.0f} ms above pydantic"
-    listed = [Row("import", "ms", imported, below, aim, near)]
-    for name, what, unit, most in (
-        ("new", "an empty runtime entered and left, on a new file", "ms", _EMPTY),
-        ("same", "an empty runtime entered and left, on its own file", "ms", _EMPTY),
-        ("parked", "a parked task in memory", "bytes", _PARKED),
-    ):
-        side = Side("everstep", POWER_CUT, found[name])
-        aim = f"at most {most:,.0f} {unit}"
-        listed.append(Row(what, unit, side, (), aim, side.median <= most))
-    return listed
+    imported = Side("everstep", NONE, found["import"])
+    pydantic = Side("pydantic and a model", NONE, found["pydantic"])
+    others = Side("the same, asyncio, sqlite3, aiosqlite", NONE, found["others"])
+    parked = Side("everstep", POWER_CUT, found["parked"])
+    state = Side("the model of its state", NONE, found["state"])
+    future = Side("asyncio task with a future", NONE, found["future"])
+    return [
+        Row(
+            "import, CPU time", "ms", imported, (pydantic, others),
+            f"at most {_IMPORT:.0f} ms above pydantic",
+            imported.median - pydantic.median <= _IMPORT,
+        ),
+        *(
+            Row(
+                f"an empty runtime entered and left, on {file}", "ms", side, (),
+                f"at most {_EMPTY:.0f} ms", side.median <= _EMPTY,
+            )
+            for file, side in (
+                ("a new file", Side("everstep", POWER_CUT, found["new"])),
+                ("its own file", Side("everstep", POWER_CUT, found["same"])),
+            )
+        ),
+        Row(
+            "a parked task in memory", "bytes", parked, (state, future),
+            f"at most {_PARKED:,.0f} bytes above its state",
+            parked.median - state.median <= _PARKED,
+        ),
+    ]  # fmt: skip
 
 
 if __name__ == "__main__":
