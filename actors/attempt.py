@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine
+from collections.abc import Collection, Coroutine
 from contextvars import Token
 from functools import partial
 from typing import Any
@@ -32,10 +32,8 @@ class Attempt(Scope):
     __slots__ = (
         "_closed",
         "call_made",
-        "emitted",
         "leash",
         "row",
-        "streams",
         "task",
         "watch",
     )
@@ -46,9 +44,6 @@ class Attempt(Scope):
         self._closed = False
         self.row = row
         """The step's row as this attempt began."""
-        self.emitted: list[tuple[str, bytes]] = []
-        """Events of the user's, which ride with the checkpoint."""
-        self.streams: dict[str, Stream] = {}
         self.leash: Leash[Any] | None = None
         self.task: asyncio.Task[Any] | None = None
         self.watch: Watch | None = None
@@ -106,18 +101,22 @@ class Attempt(Scope):
             self.task.get_loop().call_soon_threadsafe(self._heard)
 
     def emit(self, name: str, data: bytes) -> None:
-        self.emitted.append((name, data))
+        self.packs().emitted.append((name, data))
 
     def stream(self, name: str) -> Stream:
         assert self.task is not None  # its code runs
-        stream = self.streams.get(name)
+        streams = self.packs().streams
+        stream = streams.get(name)
         if stream is None:
-            stream = self.streams[name] = Stream(self, name, self.task.get_loop())
+            stream = streams[name] = Stream(self, name, self.task.get_loop())
         return stream
+
+    def _streams(self) -> Collection[Stream]:
+        return () if self.luggage is None else self.luggage.streams.values()
 
     def flush(self) -> None:
         """Hand to the store what was written to streams until now."""
-        for stream in self.streams.values():
+        for stream in self._streams():
             stream.flush()
 
     def _heard(self) -> None:
@@ -152,9 +151,9 @@ class Attempt(Scope):
         self.ended = True
         if not self._closed:
             self._closed = True
-            for stream in self.streams.values():
+            for stream in self._streams():
                 stream.close()
-            close_view(self.view)
+            close_view(self.view, self.life.task_id)
 
     @property
     def errand(self) -> Errand | None:

@@ -149,7 +149,7 @@ def ride(scope: Scope, actor: object, order: Order, key: str) -> str:
     event = EventRow(born.new.key, 1, now, "task_started", None, told)
     progress = Progress.beginning(now)._replace(event_seq=1)
     scope.check_open()
-    scope.starts.append(ChildRow(born.new, progress, born.first, event))
+    scope.packs().starts.append(ChildRow(born.new, progress, born.first, event))
     return child_id
 
 

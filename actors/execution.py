@@ -49,25 +49,13 @@ async def perform(life: Incarnation, call: Call, *, ends_plan: bool = False) -> 
     try:
         if call.definition.options.approval is not None:
             await approved(life, call)
-        return await _in_traffic(life, call, row, ends_plan)
+        life.sets_out()
+        try:
+            return await _live(life, call, row, ends_plan)
+        finally:
+            life.arrives(call)
     finally:
         call.scope.has_landed(call)
-
-
-async def _in_traffic(life: Incarnation, call: Call, row: StepRow | None, ends_plan: bool) -> Any:
-    """Execute the step, as something that keeps the life from resting."""
-    life.journal.enter_live(life.root.view)
-    traffic = life.journal.traffic
-    traffic.enters()
-    try:
-        return await _live(life, call, row, ends_plan)
-    finally:
-        traffic.backed_off(call.identity)
-        traffic.leaves()
-        life.waits.stir()
-        if life.goes_on:
-            life.journal.no_longer_due()
-            life.waits.backs_off_no_more()
 
 
 def _replayed(life: Incarnation, call: Call, row: StepRow) -> Any:
@@ -101,8 +89,9 @@ async def _live(life: Incarnation, call: Call, row: StepRow | None, ends_plan: b
         except BaseException as error:  # noqa: BLE001  (the boundary of user code)
             row = await _ended(life, call, attempt, row, error, retry, began)
         else:
-            if waits:
-                await life.ledger.durable()
+            landing = life.ledger.landing() if waits else None
+            if landing is not None:
+                await landing
             return value
 
 
@@ -188,19 +177,16 @@ def _finish(
     output, value = codec.settle(value, where, life.limits)
     changes = attempt.changes()
     life.sync(call.scope)
-    adopt(call.scope.view, call.frame, changes, identity)
+    if changes:
+        adopt(call.scope.view, call.frame, changes, identity)
     attempt.end()
     changed, appended, size = changes.encoded()
     seq = ledger.next_seq()
     row = rows.completed(row, seq, output, changed, appended, life.clock.now())
     call.scope.shows(changes.fields, seq)
     life.journal.step(row, size + len(output))
-    for name, data in attempt.emitted:
-        ledger.event_bytes(name, identity, data)
-    for message in attempt.sends:
-        ledger.send(message)
-    for child in attempt.starts:
-        ledger.start(child)
+    if attempt.luggage is not None:
+        attempt.luggage.put_on(ledger, identity)
     if call.errand is not None:
         call.errand.completed(ledger, output)
     ledger.event_bytes("step_completed", identity, None)

@@ -17,6 +17,7 @@ from .values import Limits
 if TYPE_CHECKING:
     from .attempt import Attempt
     from .scope import Call, Scope
+    from .waits import Waits
 
 __all__ = ["Keeping"]
 
@@ -29,6 +30,7 @@ class Keeping:
 
     root: Scope
     journal: Journal
+    waits: Waits
 
     def __init__(self, environment: Environment, ledger: Ledger) -> None:
         self.environment = environment
@@ -84,6 +86,22 @@ class Keeping:
         if self.fenced is not None:
             raise self.fenced
 
+    # --- steps under way ----------------------------------------------------------------
+
+    def sets_out(self) -> None:
+        """A step is under way, which keeps the life from resting."""
+        self.journal.enter_live(self.root.view)
+        self.journal.traffic.enters()
+
+    def arrives(self, call: Call) -> None:
+        """A step is under way no longer, however it ended."""
+        traffic = self.journal.traffic
+        traffic.leaves(call.identity)
+        self.waits.stir()
+        if self.goes_on:
+            self.journal.no_longer_due()
+            self.waits.backs_off_no_more()
+
     # --- the state ----------------------------------------------------------------------
 
     def sync(self, scope: Scope) -> None:
@@ -106,7 +124,8 @@ class Keeping:
         self.checkpoints += 1
         journal = self.journal
         journal.settle_counters()
-        journal.recollection.drop(attempt.nested)
+        if attempt.nested:
+            journal.recollection.drop(attempt.nested)
         if call.scope is self.root:
             journal.grows(row, self.root.view)
         else:
@@ -128,5 +147,5 @@ class Keeping:
     def remember(self, call: Call, row: StepRow) -> None:
         """Keep the outcome of a step below a step, for the next attempt of that."""
         if call.scope is not self.root:
-            call.scope.nested.add(row.identity)
+            call.scope.called.nested.add(row.identity)
             self.journal.recollection.put(row)

@@ -38,39 +38,30 @@ from .environment import Environment
 __all__ = ["Ledger"]
 
 
-class _Draft:
-    """What has been added since the store took the last draft."""
+class _Rare:
+    """What few drafts have."""
 
     __slots__ = (
         "awaits",
         "chunks",
         "effects",
-        "events",
         "follows",
         "keeps",
-        "ledger",
         "resets",
         "runs",
         "schedule",
         "seen",
         "sends",
-        "size",
         "snapshots",
         "starts",
-        "steps",
-        "submitted",
         "takes",
-        "waiters",
     )
 
-    def __init__(self, ledger: Ledger) -> None:
-        self.ledger = ledger
-        self.steps: dict[str, StepRow] = {}
+    def __init__(self) -> None:
         self.resets: list[StepReset] = []
         self.runs: list[RunRow] = []
         self.snapshots: list[SnapshotRow] = []
         self.effects: dict[str, EffectRow] = {}
-        self.events: list[EventRow] = []
         self.sends: list[MessageRow] = []
         self.takes: list[Mail] = []
         self.starts: list[ChildRow] = []
@@ -80,9 +71,44 @@ class _Draft:
         self.seen: int | None = None
         self.keeps: int | None = None
         self.schedule: ScheduleChange | None = None
+
+    def within(self, commit: Commit) -> Commit:
+        """The commit, with all of this."""
+        return commit._replace(
+            resets=tuple(self.resets),
+            runs=tuple(self.runs),
+            snapshots=tuple(self.snapshots),
+            effects=tuple(self.effects.values()),
+            sends=tuple(self.sends),
+            takes=tuple(self.takes),
+            starts=tuple(self.starts),
+            follows=self.follows,
+            awaits=self.awaits,
+            chunks=tuple(self.chunks),
+            seen=self.seen,
+            keeps=self.keeps,
+            schedule=self.schedule,
+        )
+
+
+class _Draft:
+    """What has been added since the store took the last draft."""
+
+    __slots__ = ("events", "ledger", "rare", "size", "steps", "submitted", "waiters")
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self.steps: dict[str, StepRow] = {}
+        self.events: list[EventRow] = []
         self.waiters: list[asyncio.Future[None]] = []
         self.size = 0
         self.submitted = False
+        self.rare: _Rare | None = None
+
+    def with_rare(self) -> _Rare:
+        if self.rare is None:
+            self.rare = _Rare()
+        return self.rare
 
     def seal(self) -> Commit | None:
         return self.ledger.seal(self)
@@ -167,68 +193,68 @@ class Ledger:
         draft.size += size
 
     def reset(self, reset: StepReset) -> None:
-        self._open().resets.append(reset)
+        self._open().with_rare().resets.append(reset)
 
     def run(self, row: RunRow, size: int) -> None:
         draft = self._open()
-        draft.runs.append(row)
+        draft.with_rare().runs.append(row)
         draft.size += size
 
     def snapshot(self, row: SnapshotRow) -> None:
         draft = self._open()
-        draft.snapshots.append(row)
+        draft.with_rare().snapshots.append(row)
         draft.size += len(row.state)
 
     def effect(self, row: EffectRow, size: int = 0) -> None:
         draft = self._open()
-        draft.effects[row.operation] = row
+        draft.with_rare().effects[row.operation] = row
         draft.size += size
 
     def send(self, message: MessageRow) -> None:
         draft = self._open()
-        draft.sends.append(message)
+        draft.with_rare().sends.append(message)
         draft.size += len(message.body)
 
     def pieces(self, row: ChunkRow) -> None:
         """Add pieces to the end of a stream."""
         draft = self._open()
-        draft.chunks.append(row)
+        draft.with_rare().chunks.append(row)
         draft.size += len(row.pieces)
 
     def take(self, mail: Mail) -> None:
         """Take a message, with the row of what takes it."""
         draft = self._open()
-        draft.takes.append(mail)
+        draft.with_rare().takes.append(mail)
         draft.size += len(mail.reply or b"")
 
     def forget(self, keeps: int) -> None:
         """With the snapshot that was added: forget what a server has handled."""
-        self._open().keeps = keeps
+        self._open().with_rare().keeps = keeps
 
     def leave(self, seen: int) -> None:
         """The task leaves memory, and has looked at the messages up to that place."""
-        self._open().seen = seen
+        self._open().with_rare().seen = seen
 
     def start(self, child: ChildRow) -> None:
         """Start a child, with the checkpoint of the step that does."""
         draft = self._open()
-        draft.starts.append(child)
+        draft.with_rare().starts.append(child)
         draft.size += len(child.first.state) + len(child.first.appends or b"")
         data = {"task": child.new.id, "actor": child.new.actor}
         self.event("child_started", data=data)
 
     def leave_to(self, children: Iterable[str]) -> None:
         """The task leaves memory until one of these children has ended."""
-        self._open().awaits = tuple(children)
+        self._open().with_rare().awaits = tuple(children)
 
     def follow(self, asks: Asks) -> None:
         """All this is only to hold while the task's parent asks for it."""
-        self._open().follows = asks
+        self._open().with_rare().follows = asks
 
     def schedule(self, change: ScheduleChange) -> None:
         """With the first commit of a task: how far the schedule that starts it has come."""
         draft = self._open()
-        draft.schedule = change
+        draft.with_rare().schedule = change
         draft.size += change.size
 
     def event(
@@ -307,35 +333,22 @@ class Ledger:
         if self.refusal is not None:
             return None
         self._latest = draft
-        self.progress = after = self.progress._replace(
-            seq=self.seq, event_seq=self.event_seq, updated_at=self.clock.now()
-        )
-        before, self._sealed = self._sealed, after
+        after = self.progress.advanced(self.seq, self.event_seq, self.clock.now())
+        before, self._sealed, self.progress = self._sealed, after, after
         new, self._new = self._new, None
-        return Commit(
-            task=self.row.key,
-            task_id=self.row.id,
-            before=before,
-            after=after,
+        row = self.row
+        commit = Commit(
+            row.key,
+            row.id,
+            before,
+            after,
             new=new,
             steps=tuple(draft.steps.values()),
-            resets=tuple(draft.resets),
-            runs=tuple(draft.runs),
-            snapshots=tuple(draft.snapshots),
-            effects=tuple(draft.effects.values()),
             events=tuple(draft.events),
-            sends=tuple(draft.sends),
-            takes=tuple(draft.takes),
-            starts=tuple(draft.starts),
-            parent=self.row.parent,
-            follows=draft.follows,
-            awaits=draft.awaits,
-            chunks=tuple(draft.chunks),
-            seen=draft.seen,
-            keeps=draft.keeps,
-            schedule=draft.schedule,
+            parent=row.parent,
             size=draft.size,
         )
+        return commit if draft.rare is None else draft.rare.within(commit)
 
     def settled(self, draft: _Draft, refusal: Refusal | None) -> EverstepError | None:
         if self._latest is draft:
@@ -344,9 +357,18 @@ class Ledger:
             self.refusal = refusal
         if self.refusal is None:
             before, self.committed = self.committed, self._sealed
-            self._environment.posted(draft.sends)
-            self._environment.replied(self.row.key, draft.takes)
-            self._environment.family(self, draft.starts, before)
-            if self._environment.on_commit is not None:
-                self._environment.on_commit(self)
+            self._tell(draft.rare, before, self.committed)
         return self.refusal
+
+    def _tell(self, rare: _Rare | None, before: Progress | None, after: Progress | None) -> None:
+        """Tell those whom a commit concerns."""
+        environment = self._environment
+        starts: list[ChildRow] = []
+        if rare is not None:
+            environment.posted(rare.sends)
+            environment.replied(self.row.key, rare.takes)
+            starts = rare.starts
+        if starts or before is None or after is None or before.status is not after.status:
+            environment.family(self, starts, before)
+        if environment.on_commit is not None:
+            environment.on_commit(self)

@@ -74,9 +74,10 @@ async def perform_once(
     scope.life.check_loop()
     if not callable(fn):
         raise BadCall("fn", fn, "cannot be called", 'ctx.once("key", function, *arguments)')
-    if key in scope.effect_keys:
+    effect_keys = scope.called.effect_keys
+    if key in effect_keys:
         raise DuplicateKey(key, scope.identity or "run")
-    scope.effect_keys.add(key)
+    effect_keys.add(key)
     scope.calls += 1
     once = _Once(scope, key, operation, function_step(fn), args, probe, on_unknown, not_done)
     if scope.identity:
@@ -163,7 +164,7 @@ async def _do(once: _Once) -> Any:
         raise
     life.check_fenced()
     running = RunningCall(life.environment, life.task_id, row)
-    once.scope.running_calls.append(running)
+    once.scope.called.running.append(running)
     try:
         try:
             value = await _call(once, running)
@@ -171,7 +172,7 @@ async def _do(once: _Once) -> Any:
             return await _raised(once, row, error)
         return await _received(once, row, value)
     finally:
-        once.scope.running_calls.remove(running)
+        once.scope.called.running.remove(running)
         running.leave()
 
 

@@ -71,4 +71,4 @@ async def ride_packed(scope: Scope, task_id: str, body: bytes, given: str | None
     if found.untaken + scope.sent_to(found.key) >= environment.mailbox:
         raise MailboxFull(task_id, environment.mailbox)
     scope.check_open()
-    scope.sends.append(MessageRow(found.key, name, life.task_id, body, life.clock.now()))
+    scope.packs().sends.append(MessageRow(found.key, name, life.task_id, body, life.clock.now()))

@@ -58,7 +58,7 @@ class Recollection:
         """Keep a row for a later call: of a step below a step, or one whose call was refused."""
         self._found[row.identity] = row
 
-    def drop(self, identities: set[str]) -> None:
+    def drop(self, identities: Iterable[str]) -> None:
         for identity in identities:
             self._found.pop(identity, None)
 

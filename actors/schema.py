@@ -265,7 +265,7 @@ def _complete(actor: type[Actor]) -> None:
 
 def join(parts: Mapping[str, bytes]) -> bytes:
     """A JSON object of values that are JSON already."""
-    return b"{" + b",".join(_key(name) + data for name, data in parts.items()) + b"}"
+    return b"{" + b",".join([_key(name) + data for name, data in parts.items()]) + b"}"
 
 
 def join_items(parts: Mapping[str, list[bytes]]) -> bytes:

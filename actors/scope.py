@@ -6,18 +6,18 @@ recorded changes its view already shows. It is what ties a view to its incarnati
 
 from __future__ import annotations
 
-import asyncio
-import weakref
-from collections.abc import Coroutine
+import threading
+from collections.abc import Collection, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from ..storage.errors import StaleAttempt
-from ..storage.mail import MessageRow
-from ..storage.records import ChildRow, StepRow
+from ..storage.records import StepRow
+from .called import Called, Caller, present_caller
 from .ctx import Ctx
 from .current import CURRENT
 from .errors import AmbiguousStep, BadCall, checked_text
 from .identity import identity_of
+from .luggage import Luggage
 from .schema import split, split_items
 from .state import frame_of, place
 
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from .streaming import Stream
 
 __all__ = ["CURRENT", "Call", "Scope"]
+
+_FIRST = threading.Lock()
+"""Two threads of one step may be the first to use something of its attempt."""
 
 
 class Call:
@@ -60,7 +63,7 @@ class Call:
         key: str,
         occurrence: int,
         frame: Frame,
-        caller: weakref.ref[asyncio.Task[Any]] | None,
+        caller: Caller,
     ) -> None:
         self.scope = scope
         self.definition = definition
@@ -78,29 +81,21 @@ class Call:
     def goes_on_as(self, identity: str) -> None:
         """Be the call of this identity, which was made before the step had a key."""
         self.identity = identity
-        self.scope.nested.add(identity)
+        self.scope.called.nested.add(identity)
 
 
 class Scope:
     """The anchor of one view. Ends once; after that every use of it raises StaleAttempt."""
 
     __slots__ = (
-        "_callers",
-        "_counts",
-        "_flights",
-        "_placed",
+        "_called",
         "calls",
-        "effect_keys",
         "ended",
-        "failures",
         "halted",
         "identity",
         "life",
-        "nested",
+        "luggage",
         "prefix",
-        "running_calls",
-        "sends",
-        "starts",
         "view",
     )
 
@@ -116,21 +111,36 @@ class Scope:
         """A call made in it, or below it, halted the task."""
         self.calls = 0
         """How many steps and verbs were called so far."""
-        self.failures: dict[str, int] = {}
-        """Failed steps by identity, with `calls` at the moment the failure was raised."""
-        self.nested: set[str] = set()
-        """Identities of steps called here that are finished, or were begun without their key."""
-        self.effect_keys: set[str] = set()
-        self.sends: list[MessageRow] = []
-        """Messages that ride with the checkpoint, when this is an attempt."""
-        self.starts: list[ChildRow] = []
-        """Children that ride with it."""
-        self.running_calls: list[RunningCall] = []
+        self.luggage: Luggage | None = None
+        """What rides with the checkpoint, when this is an attempt."""
+        self._called: Called | None = None
+
+    @property
+    def called(self) -> Called:
+        """What is known of what was called in it."""
+        called = self._called
+        if called is None:
+            with _FIRST:
+                called = self._called = self._called or Called()
+        return called
+
+    @property
+    def running_calls(self) -> Collection[RunningCall]:
         """Calls of effects that are under way in it."""
-        self._counts: dict[tuple[str, str], int] = {}
-        self._placed: dict[str, int] = {}
-        self._callers: dict[str, weakref.ref[asyncio.Task[Any]] | None] = {}
-        self._flights: dict[str, list[Call]] = {}
+        return () if self._called is None else tuple(self._called.running)
+
+    @property
+    def nested(self) -> Collection[str]:
+        """Identities of steps called in it that are finished."""
+        return () if self._called is None else self._called.nested
+
+    def packs(self) -> Luggage:
+        """What rides with the checkpoint, to add something to it."""
+        luggage = self.luggage
+        if luggage is None:
+            with _FIRST:
+                luggage = self.luggage = self.luggage or Luggage()
+        return luggage
 
     @property
     def ctx(self) -> Ctx:
@@ -165,7 +175,7 @@ class Scope:
 
     def sent_to(self, key: int) -> int:
         """How many messages to a task ride with the checkpoint so far."""
-        return sum(message.task == key for message in self.sends)
+        return sum(message.task == key for message in self.packs().sends)
 
     # --- calling ----------------------------------------------------------------------
 
@@ -234,38 +244,25 @@ class Scope:
     def number(self, name: str, key: str) -> int:
         """Count one more call of this name and key; which one it is, from 1."""
         self.calls += 1
-        occurrence = self._counts.get((name, key), 0) + 1
-        self._counts[name, key] = occurrence
-        return occurrence
+        return self.called.number(name, key)
 
-    def forget(self, call: Call) -> None:
-        """A call has ended that is never made again: keep nothing of it."""
-        self._counts.pop((call.definition.name, call.key), None)
-        self.failures.pop(call.identity, None)
-        self.nested.discard(call.identity)
-
-    # --- calls without a key ----------------------------------------------------------
-
-    def _unkeyed(self, definition: StepDefinition) -> weakref.ref[asyncio.Task[Any]] | None:
-        caller = _present_task()
-        flights = self._flights.get(definition.name)
-        if flights and any(not _same(flight.caller, caller) for flight in flights):
+    def _unkeyed(self, definition: StepDefinition) -> Caller:
+        """Who makes a call without a key."""
+        caller, called = present_caller(), self.called
+        if called.is_ambiguous(definition.name, caller):
             raise AmbiguousStep(definition.name, definition.key_example())
-        if definition.name not in self._callers:
-            self._callers[definition.name] = caller
-        elif not _same(self._callers[definition.name], caller):
-            self._callers[definition.name] = caller
+        if not called.calls_from(definition.name, caller):
             self.life.journal.note_unsure(definition.name)
         return caller
 
     def takes_off(self, call: Call) -> None:
-        """An unkeyed call has begun."""
+        """A call has begun."""
         if not call.key:
-            self._flights.setdefault(call.definition.name, []).append(call)
+            self.called.takes_off(call)
 
     def has_landed(self, call: Call) -> None:
         if not call.key:
-            self._flights[call.definition.name].remove(call)
+            self.called.has_landed(call)
 
     # --- replay by field --------------------------------------------------------------
 
@@ -276,19 +273,21 @@ class Scope:
         fields = {
             name: data
             for name, data in split(row.changes).items()
-            if self._placed.get(name, 0) < row.seq
+            if self.called.placed.get(name, 0) < row.seq
         }
         place(self.view, fields, split_items(row.appends), row.seq, row.identity)
         self.shows(fields, row.seq)
 
     def shows(self, fields: Any, seq: int) -> None:
         """The view already shows these fields as the checkpoint `seq` left them."""
-        for name in fields:
-            self._placed[name] = seq
+        if fields:
+            placed = self.called.placed
+            for name in fields:
+                placed[name] = seq
 
     def failed(self, identity: str) -> None:
         """A StepFailed is about to be raised to the code of this scope."""
-        self.failures[identity] = self.calls
+        self.called.failures[identity] = self.calls
 
     def left_by(self, leaving: set[str]) -> set[str]:
         """Which failed steps get a fresh budget when an exception leaves this scope.
@@ -296,22 +295,6 @@ class Scope:
         Those whose StepFailed was found in it (`leaving`), and those after which nothing more
         was called.
         """
-        last = {name for name, calls in self.failures.items() if calls == self.calls}
-        return last | (leaving & self.failures.keys())
-
-
-def _present_task() -> weakref.ref[asyncio.Task[Any]] | None:
-    try:
-        task = asyncio.current_task()
-    except RuntimeError:  # in a thread without a loop
-        return None
-    return None if task is None else weakref.ref(task)
-
-
-def _same(
-    left: weakref.ref[asyncio.Task[Any]] | None, right: weakref.ref[asyncio.Task[Any]] | None
-) -> bool:
-    if left is None or right is None:
-        return left is right
-    task = left()
-    return task is not None and task is right()
+        failures = {} if self._called is None else self._called.failures
+        last = {name for name, calls in failures.items() if calls == self.calls}
+        return last | (leaving & failures.keys())

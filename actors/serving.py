@@ -82,7 +82,7 @@ async def _handle(life: Incarnation, mail: Mail) -> None:
     except StepFailed as failed:
         if failed.identity != call.identity or not errand.refuses:
             raise
-    life.root.forget(call)
+    life.root.called.forget(call)
     for effect in life.effects_of(call.identity):
         del life.effects[effect.operation]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import is_
 from typing import TYPE_CHECKING, Any, Final
 
 from .actor import Actor
@@ -96,6 +97,9 @@ class Changes:
         return fields, appends, len(fields or b"") + len(appends or b"")
 
 
+_NOTHING: Final = Changes()
+
+
 def open_view(
     schema: Schema, frame: Frame, anchor: Anchor | None, *, family: Actor | None
 ) -> Actor:
@@ -124,6 +128,7 @@ def open_view(
 
 
 _new: Final[Any] = object.__new__
+_set_class: Final[Any] = vars(object)["__class__"].__set__
 _set_view: Final[Any] = vars(Actor)["__everstep__"].__set__
 
 
@@ -147,11 +152,13 @@ def collect(actor: Actor, *, owner: str, limits: Limits = DEFAULT_LIMITS) -> Cha
     was replaced.
     """
     view = actor.__everstep__
+    own, shared = vars(actor), view.frame.shared
+    if len(own) == len(shared) and all(map(is_, own.values(), shared.values())):
+        return _NOTHING
     cells = view.frame.cells
     changes = Changes()
     size = view.frame.size
-    shared = view.frame.shared
-    for name, value in vars(actor).copy().items():
+    for name, value in own.copy().items():
         if value is shared.get(name, _MISSING):
             continue
         cell = cells.get(name)
@@ -282,16 +289,14 @@ def _grow(view: View, name: str, backing: Backing, taken: int) -> None:
         log.view.stand_on(backing, taken)
 
 
-def close_view(actor: Actor) -> None:
+def close_view(actor: Actor, task_id: str) -> None:
     """End a view: whatever is done with it from now on raises StaleAttempt, in any thread."""
     view = actor.__everstep__
-    if view.anchor is None:
-        raise AssertionError("what shows the state has no attempt that could end")
-    view.task_id = view.anchor.ctx.task_id
-    object.__setattr__(actor, "__class__", closed_twin(view.schema.actor))
-    view.anchor = Ended(view.task_id)
+    view.task_id = task_id
+    _set_class(actor, closed_twin(view.schema.actor))
+    view.anchor = Ended(task_id)
     for log in view.logs.values():
-        log.close(view.task_id)
+        log.close(task_id)
 
 
 def changed_items(actor: Actor) -> dict[str, list[int]]:

@@ -191,7 +191,7 @@ class Views(RuleBasedStateMachine):
         assert node.above is not None
         node.above.steps.remove(node)
         for below in node.all_below():
-            close_view(below.view)
+            close_view(below.view, "task-1")
             self.closed.append(below.view)
 
     @invariant()

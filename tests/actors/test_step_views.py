@@ -23,7 +23,7 @@ def finish(view: Actor, base: Frame, above: Actor, name: str = "load") -> Change
     changes = collect(view, owner=name)
     rebase(above, collect(above, owner="run"))
     adopt(above, base, changes, name)
-    close_view(view)
+    close_view(view, "task-1")
     return changes
 
 
@@ -64,7 +64,7 @@ def test_what_a_failed_step_changed_is_seen_by_nobody() -> None:
     view.points[0].tags.append("bad")
     view.points.append(Point(x=1))
     view.point.x = 100
-    close_view(view)
+    close_view(view, "task-1")
 
     again = below(run)
 
@@ -164,7 +164,7 @@ def test_what_a_failed_outer_step_took_from_inner_ones_is_seen_by_nobody() -> No
     inner = below(outer, inner_base)
     inner.notes.append("b")
     finish(inner, inner_base, outer, "inner")
-    close_view(outer)
+    close_view(outer, "task-1")
 
     run.notes.append("mine")
     rebase(run, collect(run, owner="run"))

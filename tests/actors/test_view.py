@@ -114,7 +114,7 @@ def test_a_closed_view_refuses_every_use(use: Any) -> None:
     view = opened(FULL)
     view.model_dump()
 
-    close_view(view)
+    close_view(view, "task-1")
 
     with pytest.raises((StaleAttempt, PydanticSerializationError), match="task-1"):
         use(view)
@@ -122,7 +122,7 @@ def test_a_closed_view_refuses_every_use(use: Any) -> None:
 
 def test_a_closed_view_can_still_be_told_what_it_is() -> None:
     view = opened(FULL)
-    close_view(view)
+    close_view(view, "task-1")
 
     assert isinstance(view, Report)
     assert "Report" in repr(view)
@@ -134,7 +134,7 @@ def test_what_was_taken_from_a_view_before_it_was_closed_refuses_too() -> None:
     view = opened(FULL)
     log, method = view.notes, view.load
 
-    close_view(view)
+    close_view(view, "task-1")
 
     for use in (
         lambda: log.append("x"),
@@ -151,7 +151,7 @@ def test_a_call_of_a_step_that_a_thread_was_in_when_the_view_was_closed_is_refus
     view = opened(FULL)
     tie = view.__everstep__
 
-    close_view(view)
+    close_view(view, "task-1")
 
     anchor = tie.anchor
     assert anchor is not None
@@ -174,7 +174,7 @@ def test_a_view_is_closed_for_other_threads_too() -> None:
 
     thread = threading.Thread(target=work)
     thread.start()
-    close_view(view)
+    close_view(view, "task-1")
     closed.set()
     thread.join(5)
 
@@ -216,7 +216,7 @@ def test_private_attributes_and_cached_properties_are_shared_by_the_views_of_a_l
     assert (first._client, third._client["x"]) == ({"made": 101, "x": 1}, 1)
     assert third.connection is first.connection is second.connection
     assert (first.shown, second.shown, third._made) == (101, 101, 2)
-    close_view(second)
+    close_view(second, "task-1")
     third.connection = [7]
     assert first.connection == [7]
     del first.connection

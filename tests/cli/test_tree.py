@@ -6,7 +6,6 @@ import asyncio
 import os
 import socket
 import sqlite3
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +60,7 @@ def _create(store: SqliteStore, number: int, task: dict[str, Any]) -> Commit:
     lane = options.pop("lane", None)
     commit = life.create(**options)
     assert commit.new is not None
-    return replace(commit, new=commit.new._replace(lane=lane))
+    return commit._replace(new=commit.new._replace(lane=lane))
 
 
 def files_beside(file: Path) -> dict[str, bytes]:

@@ -7,7 +7,6 @@ import os
 import socket
 import sqlite3
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -92,7 +91,7 @@ async def task(
 ) -> None:
     made = Life(store, id=name, pool=pool).create(**changes)
     assert made.new is not None
-    await hold(store, replace(made, new=made.new._replace(lane=lane)))
+    await hold(store, made._replace(new=made.new._replace(lane=lane)))
 
 
 async def read(store: MemoryStore, function: Callable[[sqlite3.Connection], T]) -> T:

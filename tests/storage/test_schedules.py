@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from tests.supervisor.test_firings import schedule
 
 
 def starting(store: Store, task_id: str, change: ScheduleChange) -> Commit:
-    return replace(Life(store, task_id).create(), schedule=change)
+    return Life(store, task_id).create()._replace(schedule=change)
 
 
 async def test_a_schedule_comes_back_as_it_was_written(store: Store) -> None:
