@@ -11,16 +11,7 @@ from uuid import UUID
 from pydantic_core import from_json, to_json
 
 from ..storage.errors import TaskNotFound
-from ..storage.records import (
-    ENDED,
-    ChildRow,
-    EventRow,
-    Outcome,
-    Progress,
-    Status,
-    StepRow,
-    TaskRow,
-)
+from ..storage.records import ENDED, Outcome, Status, StepRow, TaskRow
 from .actor import Actor, is_server
 from .blame import read_blame
 from .current import CURRENT
@@ -28,7 +19,7 @@ from .definition import StepDefinition, StepOptions
 from .errors import BadCall
 from .failures import ChildCancelled, ChildEnded, ChildFailed, Failure
 from .identity import stable_id
-from .newborn import check_actor, newborn
+from .newborn import check_actor, newborn, queued
 from .result import result_codec
 from .schema import join, split
 from .taking import TIMED_OUT, begun
@@ -144,12 +135,9 @@ def ride(scope: Scope, actor: object, order: Order, key: str) -> str:
         parent=row.key,
         on_parent=order.on_parent,
     )
-    now = born.new.created_at
     told = to_json({"actor": born.new.actor, "parent": row.id})
-    event = EventRow(born.new.key, 1, now, "task_started", None, told)
-    progress = Progress.beginning(now)._replace(event_seq=1)
     scope.check_open()
-    scope.packs().starts.append(ChildRow(born.new, progress, born.first, event))
+    scope.packs().starts.append(queued(born, told))
     return child_id
 
 

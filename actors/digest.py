@@ -35,16 +35,23 @@ def digest(arguments: Mapping[str, Any], limits: Limits) -> tuple[str, str]:
     """
     if not arguments:
         return _NO_ARGUMENTS, _NO_ARGUMENTS
-    names = sorted(arguments) if len(arguments) > 1 else arguments
-    texts = {name: _canonical(arguments[name], limits.digest) for name in names}
-    whole = "\n".join(f"{name}={text}" for name, text in texts.items())
-    hashed = hashlib.blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=16)
-    return hashed.hexdigest(), _preview(texts, limits.preview)
+    texts = _texts(arguments, limits)
+    return _hashed(texts), _preview(texts, limits.preview)
 
 
 def exact_digest(values: Mapping[str, Any]) -> str:
     """A digest of values by name, whatever their size; a Log must be given as a list."""
-    return digest(values, UNLIMITED)[0]
+    return _hashed(_texts(values, UNLIMITED)) if values else _NO_ARGUMENTS
+
+
+def _texts(values: Mapping[str, Any], limits: Limits) -> dict[str, str]:
+    names = sorted(values) if len(values) > 1 else values
+    return {name: _canonical(values[name], limits.digest) for name in names}
+
+
+def _hashed(texts: Mapping[str, str]) -> str:
+    whole = "\n".join(f"{name}={text}" for name, text in texts.items())
+    return hashlib.blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def _preview(texts: Mapping[str, str], limit: int) -> str:

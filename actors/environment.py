@@ -78,8 +78,8 @@ class Environment:
             mailbox = self.mailboxes.get(message.task)
             if mailbox is not None:
                 mailbox.poke()
-            elif self.on_woken is not None:
-                self.on_woken(message.task)
+            else:
+                self.woken(message.task)
 
     def replied(self, key: int, taken: Iterable[Mail]) -> None:
         """Tell those who asked that the reply is committed."""
@@ -100,11 +100,15 @@ class Environment:
                 wake()
             if ledger.row.parent not in self.mailboxes:
                 woken.add(ledger.row.parent)
-        if self.on_woken is not None:
-            for key in woken:
-                self.on_woken(key)
+        for key in woken:
+            self.woken(key)
         if was is not None and asks_of(was) is not asks_of(now) and self.on_turned is not None:
             self.on_turned()
+
+    def woken(self, key: int) -> None:
+        """Tell that others than its owner have written of a task, which may be queued now."""
+        if self.on_woken is not None:
+            self.on_woken(key)
 
     def __post_init__(self) -> None:
         self.lookout = Lookout(self.clock)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple, TypeGuard
 
-from ..storage.records import NewTask, Progress, SnapshotRow
+from ..storage.records import ChildRow, EventRow, NewTask, Progress, SnapshotRow
 from .actor import Actor, actor_name, check_plan, is_generic
 from .environment import Environment
 from .errors import BadActor, BadCall
@@ -12,7 +13,15 @@ from .ledger import Ledger
 from .schema import Schema, join, join_items
 from .values import Limits
 
-__all__ = ["Newborn", "Template", "check_actor", "first_commit", "newborn", "template_of"]
+__all__ = [
+    "Newborn",
+    "Template",
+    "check_actor",
+    "first_commit",
+    "newborn",
+    "queued",
+    "template_of",
+]
 
 
 class Template(NamedTuple):
@@ -83,11 +92,27 @@ def newborn(
     return Newborn(new, first)
 
 
-def check_actor(actor: object) -> Actor:
-    """The actor, if it can be started. Raises BadCall, BadActor."""
+def queued(born: Newborn, told: bytes) -> ChildRow:
+    """A new task as it begins, queued; `told` is what the log tells of its start, as JSON."""
+    now = born.new.created_at
+    event = EventRow(born.new.key, 1, now, "task_started", None, told)
+    return ChildRow(born.new, Progress.beginning(now)._replace(event_seq=1), born.first, event)
+
+
+def check_actor(actor: object, fit: Collection[type[Actor]] = ()) -> Actor:
+    """The actor, if it can be started; `fit` are classes of which that is known.
+
+    Raises BadCall, BadActor.
+    """
     if not isinstance(actor, Actor):
         raise _no_instance(actor)
-    cls = type(actor)
+    if type(actor) not in fit:
+        _check_class(type(actor))
+    _check_private(actor)
+    return actor
+
+
+def _check_class(cls: type[Actor]) -> None:
     if is_generic(cls):
         name = cls.__name__.partition("[")[0]
         raise BadActor(
@@ -96,8 +121,6 @@ def check_actor(actor: object) -> Actor:
             f"class My{name}({cls.__name__}): … and start that",
         )
     check_plan(cls)
-    _check_private(actor)
-    return actor
 
 
 def _no_instance(given: object) -> BadCall:

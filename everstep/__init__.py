@@ -53,6 +53,7 @@ from .actors.wait_errors import WaitInStep, WaitTimeout
 from .errors import (
     AlreadyAnswered,
     NotAsked,
+    NotStarted,
     RuntimeClosed,
     ScheduleNotFound,
     TaskCancelled,
@@ -180,6 +181,7 @@ __all__ = [
     "NotDone",
     "NotFound",
     "NotSerializable",
+    "NotStarted",
     "NotValid",
     "Outcome",
     "PayloadTooLarge",

@@ -7,6 +7,7 @@ from .storage.errors import EverstepError
 __all__ = [
     "AlreadyAnswered",
     "NotAsked",
+    "NotStarted",
     "RuntimeClosed",
     "ScheduleNotFound",
     "TaskCancelled",
@@ -91,6 +92,23 @@ class TaskCancelled(EverstepError):
         )
 
 
+class NotStarted(EverstepError):
+    """One of many actors cannot be started. Its cause is the error that `start` would raise.
+
+    `started` tells how many of those before it are durable: the first ones, and no others.
+    """
+
+    def __init__(self, index: int, actor: str, started: int, why: str) -> None:
+        self.index = index
+        self.actor = actor
+        self.started = started
+        self.why = why
+        super().__init__(
+            f"actors[{index}], of {actor}, cannot be started: {why}; "
+            f"{_first(started)} the store: mend it, and start the others"
+        )
+
+
 class NotAsked(EverstepError):
     """An answer to a question that is not open: it never was, or no longer is."""
 
@@ -160,6 +178,13 @@ def way_on(task_id: str, reason: str | None) -> str:
     if reason == "effect_unknown":
         action = "settle(key, Done(value) or NotDone()), with a key of its effects()"
     return f"await runtime.task({task_id!r}).{action}"
+
+
+def _first(started: int) -> str:
+    """Which of many actors are durable, in words."""
+    if started == 0:
+        return "none of them is in"
+    return "the first one alone is in" if started == 1 else f"the first {started} alone are in"
 
 
 def _attempts_made(attempts: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 from .actors.messages import packed
 from .ids import check_name, new_id
@@ -10,26 +11,9 @@ from .session import Session
 from .storage.errors import MailboxFull, TaskEnded, Undelivered
 from .storage.interface import Refusal
 from .storage.mail import MessageRow, Post
+from .submitting import submitted
 
 __all__ = ["deliver", "post", "send"]
-
-
-class _Posting:
-    """A draft of one message. What it wakes is told when it is committed."""
-
-    def __init__(self, session: Session, post: Post) -> None:
-        self._session = session
-        self._post = post
-        self.settled: asyncio.Future[Refusal | None] = session.loop.create_future()
-
-    def seal(self) -> Post:
-        return self._post
-
-    def settle(self, refusal: Refusal | None) -> None:
-        if refusal is None:
-            self._session.environment.posted([self._post.message])
-        if not self.settled.done():
-            self.settled.set_result(refusal)
 
 
 async def send(session: Session, task_id: str, message: object, given: str | None) -> None:
@@ -63,6 +47,5 @@ async def post(session: Session, key: int, task_id: str, name: str, body: bytes)
 
 async def deliver(session: Session, post: Post) -> Refusal | None:
     """Write a message; why it was refused, if it was. Cancelled, it may be written."""
-    posting = _Posting(session, post)
-    session.store.submit(posting)
-    return await asyncio.shield(posting.settled)
+    told = partial(session.environment.posted, [post.message])
+    return await asyncio.shield(submitted(session, post, told))

@@ -14,7 +14,6 @@ from typing import Any, Self, TypeVar, overload
 from .actors.actor import Actor
 from .actors.environment import Environment
 from .actors.ledger import Ledger
-from .actors.newborn import check_actor
 from .actors.offspring import Flow
 from .actors.threads import Threads
 from .actors.values import Limits
@@ -22,22 +21,20 @@ from .checking import (
     actors_of,
     count_of,
     durability_of,
-    name_or_none,
     path_of,
-    priority_of,
     seconds_of,
     tree_of,
 )
 from .commits import Commits
 from .errors import RuntimeClosed
-from .ids import check_name, new_id, new_seed
+from .ids import check_name
 from .looking import Looking
 from .scheduler import Scheduler
 from .schedules import Schedules
 from .server import Server, make_sure, server_of
 from .session import Session
 from .shepherd import Shepherd
-from .starting import Order, create
+from .starts import Starts
 from .stopping import see_through
 from .storage.clock import Clock, SystemClock
 from .storage.interface import Store
@@ -69,7 +66,7 @@ _CLOSING = 10.0
 """Seconds in which the store must have closed."""
 
 
-class Runtime(Looking, Schedules):
+class Runtime(Starts, Looking, Schedules):
     """Runs durable tasks while it is entered; their store is `path`, or ":memory:".
 
     - `actors`: the classes it may run; by default all that exist when it looks.
@@ -198,6 +195,7 @@ class Runtime(Looking, Schedules):
             pools=pools,
             supervision=supervision,
             loop=asyncio.get_running_loop(),
+            chance=self._chance,
         )
         environment.check_child = session.check_child
         session.shepherd = Shepherd(session, on_failure=failed)
@@ -266,61 +264,6 @@ class Runtime(Looking, Schedules):
         session.drain(0, _CLEANUP)
 
     # --- tasks ----------------------------------------------------------------------------------
-
-    @overload
-    async def start(
-        self,
-        actor: Flow[R],
-        *,
-        id: str | None = None,
-        priority: int = 0,
-        pool: str | None = None,
-        lane: str | None = None,
-    ) -> Task[R]: ...
-    @overload
-    async def start(
-        self,
-        actor: Actor,
-        *,
-        id: str | None = None,
-        priority: int = 0,
-        pool: str | None = None,
-        lane: str | None = None,
-    ) -> Task[Any]: ...
-    async def start(
-        self,
-        actor: object,
-        *,
-        id: str | None = None,  # noqa: A002  the word of the design, and of every task store
-        priority: int = 0,
-        pool: str | None = None,
-        lane: str | None = None,
-    ) -> Task[Any]:
-        """Make a task durable and let it run. When this returns, it is in the store.
-
-        An `id` that exists returns the same task, if actor and the fields that were set are
-        equal. Tasks of a higher `priority` are started first; of equal ones, those of each `lane`
-        (a user, say) get their share of the slots. Cancelled, the task may be started.
-
-        Raises:
-            TaskExists: the id has another actor, or other fields.
-            BadCall, BadActor: this cannot be started; nothing was written.
-            NotSerializable, PayloadTooLarge: a field cannot be stored; nothing was written.
-        """
-        session = self._open()
-        session.check()
-        checked = check_actor(actor)
-        task_id = new_id(self._clock.now()) if id is None else check_name("id", id)
-        order = Order(
-            actor=checked,
-            task_id=task_id,
-            pool=session.pool_name(pool),
-            priority=priority_of(priority),
-            lane=name_or_none("lane", lane),
-            seed=new_seed(task_id, self._chance),
-        )
-        session.catalogue.tell(type(checked))
-        return Task(self._open, task_id, await create(session, order))
 
     def get(
         self,

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from .actors.ledger import Ledger
 from .actors.newborn import first_commit
-from .ids import new_seed
 from .operations import cancel
 from .session import Session
 from .storage.clock import Timer
@@ -17,6 +16,7 @@ from .storage.errors import EverstepError, Refused, Superseded
 from .storage.interface import Refusal
 from .storage.records import ENDED, NewTask, SnapshotRow
 from .storage.schedules import ScheduleChange, ScheduleRow
+from .submitting import submitted
 from .supervisor.firings import Firing, fire, instant_id, instants_of, keys_of, started
 from .supervisor.rounds import Rounds
 from .supervisor.timetable import timetable
@@ -223,7 +223,7 @@ def planned(
         priority=after.priority,
         lane=after.lane,
         given=after.given,
-        seed=new_seed(task_id, session.environment.chance),
+        seed=session.new_seed(task_id),
         created_at=now,
     )
     first = SnapshotRow(new.key, 0, 1, after.version, after.state, after.appends)
@@ -238,9 +238,7 @@ def change(
     session: Session, before: ScheduleRow | None, after: ScheduleRow | None
 ) -> asyncio.Future[Refusal | None]:
     """Hand a change of a schedule to the store; a future of why it was refused, if it was."""
-    draft = _Draft(session, _change(session, before, after))
-    session.store.submit(draft)
-    return draft.settled
+    return submitted(session, _change(session, before, after), session.scheduler.changed)
 
 
 def _change(
@@ -252,24 +250,6 @@ def _change(
     assert named is not None  # something is changed
     size = 0 if after is None else len(after.state) + len(after.appends or b"")
     return ScheduleChange(named.name, None if before is None else before.revision, after, size)
-
-
-class _Draft:
-    """A draft of one change of a schedule. The scheduler is told when it is committed."""
-
-    def __init__(self, session: Session, change: ScheduleChange) -> None:
-        self._session = session
-        self._change = change
-        self.settled: asyncio.Future[Refusal | None] = session.loop.create_future()
-
-    def seal(self) -> ScheduleChange:
-        return self._change
-
-    def settle(self, refusal: Refusal | None) -> None:
-        if refusal is None:
-            self._session.scheduler.changed()
-        if not self.settled.done():
-            self.settled.set_result(refusal)
 
 
 def _log(before: ScheduleRow, firing: Firing) -> None:

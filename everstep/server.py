@@ -19,7 +19,7 @@ from .actors.newborn import check_actor
 from .actors.timers import chosen_delay
 from .actors.traffic import resolve
 from .actors.wait_errors import WaitTimeout
-from .ids import check_name, new_id, new_seed
+from .ids import check_name, new_id
 from .session import Session
 from .starting import Order, create
 from .storage.errors import TaskEnded, TaskExists
@@ -167,7 +167,7 @@ class Server(Generic[A]):
             pool=session.pool_name(self._pool),
             priority=0,
             lane=None,
-            seed=new_seed(self.id, session.environment.chance),
+            seed=session.new_seed(self.id),
         )
         try:
             return await create(session, order)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from .actors.errors import BadCall, UnknownActor
 from .checking import priority_of
 from .commits import Commits
 from .errors import RuntimeClosed
-from .ids import check_name
+from .ids import check_name, new_seed
 from .storage.clock import Clock
 from .storage.errors import TaskNotFound
 from .storage.interface import Store
@@ -41,6 +42,8 @@ class Session:
     pools: Pools
     supervision: Supervision
     loop: asyncio.AbstractEventLoop
+    chance: Callable[[], float] | None
+    """What a test injects; without it, seeds come from the system."""
     shepherd: Shepherd = field(init=False)
     scheduler: Scheduler = field(init=False)
     closed: str | None = None
@@ -88,6 +91,10 @@ class Session:
         instead = " or ".join(f"pool={name!r}" for name in names) or "Pool() into its tree"
         why = "is no pool of this runtime" if pool else "leaves open which pool is meant"
         raise BadCall("pool", pool, why, instead)
+
+    def new_seed(self, task_id: str) -> bytes:
+        """What the chance of a new task is derived from."""
+        return new_seed(task_id, self.chance)
 
     def check_child(self, actor: type[Actor], pool: str, priority: int, lane: str | None) -> None:
         """What `start` checks of a task, for one that a task starts; its class is known then."""

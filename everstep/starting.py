@@ -9,11 +9,11 @@ from .actors.ledger import Ledger
 from .actors.newborn import first_commit, newborn
 from .session import Session
 from .storage.errors import Superseded, TaskExists
-from .storage.records import Loaded, TaskRow
+from .storage.records import Loaded, NewTask, TaskRow
 from .supervisor.applying import apply
 from .supervisor.decisions import at_claim
 
-__all__ = ["Order", "create"]
+__all__ = ["Order", "check_same", "create"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ async def create(session: Session, order: Order) -> int:
         row = await session.store.task(order.task_id)
         if row is None:
             raise
-        _check_same(row, ledger.row)
+        check_same(row, ledger.row)
         return row.key
     return ledger.row.key
 
@@ -70,7 +70,8 @@ def _drafted(session: Session, order: Order) -> tuple[Ledger, Loaded]:
     return ledger, Loaded(ledger.row, born.first, (), (), held, ())
 
 
-def _check_same(stored: TaskRow, asked: TaskRow) -> None:
+def check_same(stored: TaskRow | NewTask, asked: TaskRow | NewTask) -> None:
+    """Raise TaskExists where a task is asked for under an id that another one has."""
     if stored.actor != asked.actor:
         raise TaskExists(stored.id, f"is of the actor {stored.actor!r}, not {asked.actor!r}")
     if stored.given != asked.given:

@@ -1,5 +1,6 @@
 """Where tasks last: the store and its implementations."""
 
+from .births import Births
 from .clock import Clock, Due, SystemClock, Timer, due_in, left_of
 from .errors import (
     EverstepError,
@@ -66,6 +67,7 @@ __all__ = [
     "ENDED",
     "Alarm",
     "Asked",
+    "Births",
     "ChildRow",
     "Chunk",
     "ChunkRow",

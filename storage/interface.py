@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from .births import Births
 from .errors import Refused, StoreFailed
 from .kin import Straggler
 from .mail import Asked, Mail, Post, Recipient, Request
@@ -26,7 +27,7 @@ __all__ = [
 ]
 
 Refusal = Refused | StoreFailed
-Write = Commit | Post | Receipt | ScheduleChange
+Write = Commit | Births | Post | Receipt | ScheduleChange
 
 
 class Draft(Protocol):
@@ -154,6 +155,10 @@ class Store(Protocol):
     # reads: each is one short read transaction, of what has been committed
 
     async def task(self, task_id: str) -> TaskRow | None: ...
+
+    async def named(self, ids: Collection[str]) -> list[TaskRow]:
+        """The tasks that have these ids, in any order."""
+        ...
 
     async def tasks(
         self,

@@ -306,7 +306,7 @@ class EffectRow(NamedTuple):
 
 
 class ChildRow(NamedTuple):
-    """A task that another one starts: all that its first commit would hold."""
+    """A task as it begins, queued: one that another one starts, or one of many."""
 
     new: NewTask
     progress: Progress

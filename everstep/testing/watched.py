@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from ..storage.births import Births
 from ..storage.errors import StoreFailed
 from ..storage.interface import (
     Alarm,
@@ -21,7 +22,16 @@ from ..storage.interface import (
 from ..storage.kin import Straggler
 from ..storage.mail import Asked, Mail, Post, Recipient, Request
 from ..storage.pieces import Chunk
-from ..storage.records import EffectRow, Loaded, Receipt, Status, StepRow, TaskRow, TreeRow
+from ..storage.records import (
+    EffectRow,
+    EventRow,
+    Loaded,
+    Receipt,
+    Status,
+    StepRow,
+    TaskRow,
+    TreeRow,
+)
 from ..storage.schedules import ScheduleChange, ScheduleRow
 from .life import Died, Life
 
@@ -70,7 +80,14 @@ class _WatchedDraft:
         if isinstance(write, ScheduleChange):
             self._life.durable("schedule", name=write.name)
             return
-        for event in write.events:
+        if isinstance(write, Births):
+            for born in write.tasks:
+                self._tell_events(born.new.id, [born.event])
+            return
+        self._tell_events(task, write.events)
+
+    def _tell_events(self, task: str, events: Iterable[EventRow]) -> None:
+        for event in events:
             data: dict[str, Any] = {} if event.data is None else json.loads(event.data)
             self._life.durable(event.kind, task=task, step=event.step, number=event.seq, data=data)
 
@@ -116,6 +133,9 @@ class WatchedStore:
 
     async def task(self, task_id: str) -> TaskRow | None:
         return await self._store.task(task_id)
+
+    async def named(self, ids: Collection[str]) -> list[TaskRow]:
+        return await self._store.named(ids)
 
     async def tasks(
         self,
@@ -283,6 +303,8 @@ def _named(write: Write) -> str:
         return f"{write.task_id}: message {write.message.id}"
     if isinstance(write, ScheduleChange):
         return f"{write.task_id} changes"
+    if isinstance(write, Births):
+        return f"{write.task_id}: {len(write.tasks)} tasks"
     events = [event.kind + (f" {event.step}" if event.step else "") for event in write.events[:4]]
     return f"{write.task_id}: {', '.join(events) or 'no event'}"
 

@@ -53,6 +53,14 @@ async def look(path: Path) -> None:
             print(event.number, event.kind, event.step or "")
 
 
+async def start_all(path: Path, topics: list[str]) -> list[str]:
+    """Start a report on each topic, unless it was started before, and wait for all."""
+    async with Runtime(path) as runtime:
+        reports = (Report(topic=topic) for topic in topics)
+        tasks = await runtime.start_many(reports, ids=(f"report-{topic}" for topic in topics))
+        return [await task.result() for task in tasks]
+
+
 if __name__ == "__main__":
     asyncio.run(main(Path(sys.argv[1])))
     asyncio.run(look(Path(sys.argv[1])))

@@ -164,6 +164,10 @@ class SqlStore(ABC):
         """The task of this id."""
         return await self._reading().run(partial(queries.task, task_id=task_id))
 
+    async def named(self, ids: Collection[str]) -> list[TaskRow]:
+        """The tasks that have these ids, in any order."""
+        return await self._reading().run(partial(queries.named, ids=tuple(ids)))
+
     async def tasks(
         self,
         *,

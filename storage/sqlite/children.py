@@ -1,4 +1,4 @@
-"""Children: how they are started, wake their parent, and are found when they are to follow it."""
+"""Children: how they wake their parent, and are found when they are to follow it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,11 @@ import sqlite3
 from collections.abc import Collection, Mapping
 
 from ..kin import PARENT_PAUSED, Asks, Straggler, asks_of
-from ..records import ENDED, ChildRow, Commit, EventRow, NewTask, Progress, SnapshotRow, Status
-from .fragments import insert, listed, quoted
+from ..records import ENDED, Commit, Status
+from .fragments import listed, quoted
 
-__all__ = ["MARK", "UNMARK", "concerns_family", "family", "ids", "is_still_asked", "start",
+__all__ = ["MARK", "UNMARK", "concerns_family", "family", "ids", "is_still_asked",
            "stragglers", "wake_unless_waiting"]  # fmt: skip
-
-_INSERT_TASK = insert("task", NewTask._fields + Progress._fields)
-_INSERT_SNAPSHOT = insert("snapshot", SnapshotRow._fields)
-_INSERT_EVENT = insert("event", EventRow._fields)
 
 # --- following the parent -----------------------------------------------------------------------
 
@@ -91,13 +87,6 @@ _TELL = """
     INSERT INTO event (task, seq, at, kind)
     SELECT key, event_seq, :at, 'task_woken' FROM task WHERE key = :parent
 """
-
-
-def start(connection: sqlite3.Connection, child: ChildRow) -> None:
-    """Create a child. Raises IntegrityError where a task of its id exists."""
-    connection.execute(_INSERT_TASK, child.new + child.progress)
-    connection.execute(_INSERT_SNAPSHOT, child.first)
-    connection.execute(_INSERT_EVENT, child.event)
 
 
 def concerns_family(commit: Commit) -> bool:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 
+from ..births import Births
 from ..errors import LostLease, Refused, StaleAttempt, StaleIncarnation, Superseded, Undelivered
 from ..mail import Mail, Post
 from ..records import ENDED, ChildRow, Commit, EffectRow, Progress, Receipt, StepRow
 from ..schedules import ScheduleChange
 from .children import is_still_asked
+from .fragments import listed
 from .statements import Write
 
 __all__ = ["diagnose"]
@@ -17,6 +19,8 @@ __all__ = ["diagnose"]
 
 def diagnose(connection: sqlite3.Connection, write: Write, epoch: int, cause: Exception) -> Refused:
     """The refusal of `write`, whose statements raised `cause` and have been undone."""
+    if isinstance(write, Births):
+        return _of_births(connection, write)
     if isinstance(write, Receipt):
         return _of_receipt(connection, write, epoch)
     if isinstance(write, Post):
@@ -67,6 +71,16 @@ def _of_creation(connection: sqlite3.Connection, commit: Commit) -> Refused | No
         "SELECT key FROM task WHERE id = ? OR key = ?", (commit.task_id, commit.task)
     ).fetchone()
     return None if found is None else Superseded(commit.task_id, "the id exists")
+
+
+def _of_births(connection: sqlite3.Connection, births: Births) -> Refused:
+    ids = listed(task.new.id for task in births.tasks)
+    found = connection.execute(
+        "SELECT id FROM task WHERE id IN (SELECT value FROM json_each(?))", (ids,)
+    ).fetchone()
+    if found is None:
+        return Superseded(births.task_id, "two of those that are to begin with it are one")
+    return Superseded(found[0], "the id exists")
 
 
 def _of_step(connection: sqlite3.Connection, task_id: str, step: StepRow) -> Refused | None:

@@ -29,6 +29,7 @@ __all__ = [
     "claimable",
     "effects",
     "head",
+    "named",
     "next_due",
     "open_steps",
     "orphans",
@@ -79,6 +80,16 @@ def task(connection: sqlite3.Connection, task_id: str) -> TaskRow | None:
     """The task of this id."""
     row = connection.execute(f"SELECT {TASK_COLUMNS} FROM task WHERE id = ?", (task_id,)).fetchone()
     return None if row is None else _task_row(row)
+
+
+def named(connection: sqlite3.Connection, ids: Collection[str]) -> list[TaskRow]:
+    """The tasks that have these ids."""
+    return task_rows(
+        connection.execute(
+            f"SELECT {TASK_COLUMNS} FROM task WHERE id IN (SELECT value FROM json_each(?))",
+            (listed(ids),),
+        )
+    )
 
 
 def tasks(

@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ..births import Births
 from ..interface import Write
 from ..mail import Post
 from ..records import (
@@ -26,7 +27,7 @@ from ..records import (
     StepRow,
 )
 from ..schedules import ScheduleChange
-from . import children, messages, schedules, streams
+from . import births, children, messages, schedules, streams
 from .forgetting import forget
 from .fragments import insert
 from .steps import step_write
@@ -123,8 +124,13 @@ def write(connection: sqlite3.Connection, writes: Sequence[Write]) -> None:
     _write_commits(connection, run)
 
 
-def _write_alone(connection: sqlite3.Connection, one: Receipt | Post | ScheduleChange) -> None:
-    """Write what is no commit of a task. Raises FenceError where it does not hold."""
+def _write_alone(
+    connection: sqlite3.Connection, one: Births | Receipt | Post | ScheduleChange
+) -> None:
+    """Write what is no commit of a task. Raises what `write` does."""
+    if isinstance(one, Births):
+        births.create(connection, one.tasks)
+        return
     if isinstance(one, Receipt):
         _write_receipt(connection, one.effect)
         return
@@ -242,8 +248,8 @@ def _write_others(connection: sqlite3.Connection, commit: Commit) -> None:
     if commit.keeps is not None:
         for snapshot in commit.snapshots:
             forget(connection, commit.task, snapshot.seq, commit.keeps)
-    for child in commit.starts:
-        children.start(connection, child)
+    if commit.starts:
+        births.create(connection, commit.starts)
     if children.concerns_family(commit):
         children.family(connection, commit)
     if commit.awaits:

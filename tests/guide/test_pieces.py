@@ -13,11 +13,25 @@ import pytest
 from everstep import Actor, Runtime, Status, StepRecord, Task, TaskInfo, step
 from everstep.testing import ManualClock
 from examples.guide.chapters import Meter
+from examples.guide.plan import start_all
 from examples.guide.retries import PATIENT, Careful, Survey
 from examples.guide.serve import Nightly
 from examples.guide.verbs import Travel
 from examples.guide.versions import OldTicket, Ticket
 from tests.guide.pages import ROOT
+
+# --- tasks -------------------------------------------------------------------------------------
+
+
+async def test_many_reports_are_started_once_by_a_call_that_is_made_again(tmp_path: Path) -> None:
+    topics = ["tea", "milk"]
+    for _ in range(2):
+        reports = await start_all(tmp_path / "tasks.db", topics)
+
+        assert [report.split(":")[0] for report in reports] == ["Report on tea", "Report on milk"]
+    async with Runtime(tmp_path / "tasks.db") as runtime:
+        assert len(await runtime.tasks()) == 2
+
 
 # --- attempts ---------------------------------------------------------------------------------
 
