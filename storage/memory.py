@@ -44,6 +44,7 @@ class MemoryStore(SqlStore):
         self._start(taken, executor, executor, NoUpkeep())
 
     async def _disconnect(self, writer: Writer, reader: Reader) -> None:
+        await reader.close()
         if writer.silenced:
             self._orderly_epochs |= {self.epoch}
 

@@ -1,4 +1,4 @@
-"""The reading side of a store: each call is one hop and one short transaction."""
+"""The reading side of a store: each call is one short transaction, and many share a hop."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ..errors import StoreClosed, StoreFailed, StoreUnreadable, TaskNotFound
 from ..records import Loaded, StepRow
 from . import queries
 from .executor import Executor
+from .hops import Hops
 from .queries import appends_page, steps_page
 from .trouble import Pauses, alarm_of, passes
 
@@ -29,6 +30,7 @@ class Reader:
     def __init__(self, path: str, executor: Executor, clock: Clock, patience: float) -> None:
         self._path = path
         self._executor = executor
+        self._hops = Hops(executor)
         self._clock = clock
         self._patience = patience
         self._closed = False
@@ -39,7 +41,7 @@ class Reader:
         A statement that is wrong is not tried again: what SQLite says of it is raised.
         """
         try:
-            return await self._executor.run(read)
+            return await self._hops.run(read)
         except sqlite3.DatabaseError as error:
             return await self._again(read, error)
 
@@ -101,6 +103,7 @@ class Reader:
         """Finish the reads that were begun; those that are tried again get StoreClosed."""
         self._closed = True
         await self._executor.close()
+        await self._hops.ended()
 
 
 def _by_number(step: StepRow) -> tuple[bool, int]:
