@@ -1,6 +1,6 @@
 """Tasks that wait out of memory: what wakes them, and what they cost the others.
 
-    python -m benchmarks.waits           a quarter of an hour
+    python -m benchmarks.waits           some minutes
     python -m benchmarks.waits --quick   some seconds
 
 First, tasks that wait for a message are each sent one, in random order. Then a file with many

@@ -38,7 +38,7 @@ PEERS = (
         "power cut",
     ),
     Peer("pydantic-graph", ("pydantic-graph==1.107.0",), "on_pydantic_graph", "SIGKILL"),
-    Peer("huey", ("huey==3.5.4",), "on_huey", "a queue: at most once"),
+    Peer("huey", ("huey==3.5.4",), "on_huey", "what is queued"),
 )
 
 
