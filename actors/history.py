@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..storage.records import Loaded, RunRow, SnapshotRow, StepRow
 from .actor import Actor
+from .log import Backing, Item
 from .schema import Schema, join, split, split_items
 from .state import open_view, place
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["chapter_view", "lifted", "present", "present_view"]
 
-_START = "start"
-
 
 def chapter_view(
     loaded: Loaded, actor: type[Actor], anchor: Anchor | None, limits: Limits, family: Actor | None
@@ -30,10 +29,21 @@ def chapter_view(
     """
     schema = Schema.of(actor)
     frame = schema.frame(split(loaded.base.state), limits)
-    view = open_view(schema, frame, anchor, family=family)
+    for name, backing in _appended(schema, loaded).items():
+        frame = frame.grow(name, backing)
+    return open_view(schema, frame, anchor, family=family)
+
+
+def _appended(schema: Schema, loaded: Loaded) -> dict[str, Backing]:
+    """The logs as the base has them: what was appended up to it, in the order of the numbers."""
+    logs: dict[str, Backing] = {}
     for seq, data in loaded.appends:
-        place(view, {}, split_items(data), seq, _START)
-    return view
+        for name, items in split_items(data).items():
+            if name not in logs:
+                schema.log_field(name)
+                logs[name] = Backing()
+            logs[name] = logs[name].add(seq, [Item(item) for item in items])
+    return logs
 
 
 def present_view(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from json.decoder import JSONDecoder
 from typing import TYPE_CHECKING, Any, Final
 
@@ -278,7 +278,15 @@ def split(data: bytes | None) -> dict[str, bytes]:
     if data is None:
         return {}
     text = data.decode()
-    return {name: text[start:end].encode() for name, start, end in _members(text)}
+    found: dict[str, bytes] = {}
+    place = 1
+    while text[place] != "}":
+        name, end = _scan(text, place)
+        _, place = _scan(text, end + 1)
+        found[name] = text[end + 1 : place].encode()
+        if text[place] == ",":
+            place += 1
+    return found
 
 
 def split_items(data: bytes | None) -> dict[str, list[bytes]]:
@@ -286,7 +294,14 @@ def split_items(data: bytes | None) -> dict[str, list[bytes]]:
     if data is None:
         return {}
     text = data.decode()
-    return {name: list(_items(text, start)) for name, start, _ in _members(text)}
+    found: dict[str, list[bytes]] = {}
+    place = 1
+    while text[place] != "}":
+        name, end = _scan(text, place)
+        found[name], place = _items(text, end + 1)
+        if text[place] == ",":
+            place += 1
+    return found
 
 
 _scan: Final[Any] = vars(JSONDecoder(strict=False))["scan_once"]
@@ -297,20 +312,12 @@ def _key(name: str) -> bytes:
     return json.dumps(name, ensure_ascii=False).encode() + b":"
 
 
-def _members(text: str) -> Iterator[tuple[str, int, int]]:
-    """(name, start, end) of the values of an object that has no space between its parts."""
-    place = 1
-    while text[place] != "}":
-        name, end = _scan(text, place)
-        _, place = _scan(text, end + 1)
-        yield name, end + 1, place
-        if text[place] == ",":
-            place += 1
-
-
-def _items(text: str, start: int) -> Iterator[bytes]:
+def _items(text: str, start: int) -> tuple[list[bytes], int]:
+    """The items of an array that has no space between its parts, and where it ends."""
+    items: list[bytes] = []
     place = start + 1
     while text[place] != "]":
         _, end = _scan(text, place)
-        yield text[place:end].encode()
+        items.append(text[place:end].encode())
         place = end + 1 if text[end] == "," else end
+    return items, place + 1

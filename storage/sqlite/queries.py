@@ -51,6 +51,7 @@ _EFFECT = ", ".join(EffectRow._fields)
 
 _OUTCOME = StepRow._fields.index("outcome")
 _STATE = EffectRow._fields.index("state")
+_OUTCOMES: dict[str | None, Outcome | None] = {None: None, **{one.value: one for one in Outcome}}
 
 
 def _task_row(row: tuple[Any, ...]) -> TaskRow:
@@ -61,10 +62,7 @@ def _task_row(row: tuple[Any, ...]) -> TaskRow:
 
 def step_row(row: tuple[Any, ...]) -> StepRow:
     """A row with the columns of StepRow as a record."""
-    outcome = row[_OUTCOME]
-    if outcome is None:
-        return StepRow(*row)
-    return StepRow._make((*row[:_OUTCOME], Outcome(outcome), *row[_OUTCOME + 1 :]))
+    return StepRow._make((*row[:_OUTCOME], _OUTCOMES[row[_OUTCOME]], *row[_OUTCOME + 1 :]))
 
 
 def _effect_row(row: tuple[Any, ...]) -> EffectRow:

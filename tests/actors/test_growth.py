@@ -5,16 +5,19 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any, cast
 
 from everstep.actors.actor import Actor, Anchor
 from everstep.actors.exits import Succeeded
+from everstep.actors.history import present
 from everstep.actors.log import Log
 from everstep.actors.schema import Schema
 from everstep.actors.state import collect, frame_of, open_view, place
 from everstep.actors.step import step
+from everstep.actors.values import Limits
 from everstep.storage import MemoryStore, SqliteStore
 from everstep.storage.interface import Draft
 from everstep.testing import ManualClock
@@ -145,6 +148,21 @@ async def test_reading_one_item_of_a_long_log_costs_what_it_costs_on_a_short_one
         await driver.run(Peeking(log=Log([{"a": KILOBYTE}] * 10_000)))
     short, long = calls[1:3], calls[4:]  # the first one fills caches
     assert long == short
+
+
+async def test_loading_costs_every_item_of_a_long_log_the_same() -> None:
+    store = MemoryStore(clock=ManualClock())
+    async with driving(store) as driver:
+        ledger = await driver.create(Growing())
+        assert await driver.live(ledger, Growing) == Succeeded()
+        loaded = await store.load(ledger.row.key, flow=False)
+
+    def cost(items: int) -> int:
+        part = replace(loaded, appends=loaded.appends[:items], steps=())
+        return calls_of(lambda: present(part, Growing, Limits()))
+
+    cost(1)  # fills caches
+    assert cost(2000) - cost(1000) == cost(1001) - cost(1) < 20 * 1000
 
 
 async def test_a_step_beside_a_long_log_costs_what_it_costs_beside_a_short_one() -> None:
