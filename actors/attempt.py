@@ -38,14 +38,15 @@ class Attempt(Scope):
         "watch",
     )
 
-    def __init__(self, call: Call, row: StepRow) -> None:
+    def __init__(self, call: Call, row: StepRow, task: asyncio.Task[Any]) -> None:
+        """`task` is the present one, which is to await `execute()`."""
         super().__init__(call.scope.life, call.identity, inside(call.identity))
         self.call_made = call
         self._closed = False
         self.row = row
         """The step's row as this attempt began."""
         self.leash: Leash[Any] | None = None
-        self.task: asyncio.Task[Any] | None = None
+        self.task = task
         self.watch: Watch | None = None
         life = self.life
         self.view = open_view(life.schema, call.frame, self, family=life.root.view)
@@ -65,12 +66,10 @@ class Attempt(Scope):
 
     async def execute(self) -> Any:
         """Run the code and return what it returned. Raises what it raised, or Severed."""
-        self.task = asyncio.current_task()
         token = CURRENT.set(self)
         try:
             self.leash = Leash(self._coroutine())
-            if self.task is not None:
-                self.leash.listen(self.task)
+            self.leash.listen(self.task)
             self.life.journal.traffic.took_off(self)
             if not self.call_made.definition.sync:
                 self._arm()  # in a thread, time begins when there is one
@@ -97,14 +96,13 @@ class Attempt(Scope):
 
     def beat(self) -> None:
         """A sign of life. May be called from the step's thread."""
-        if self.call_made.definition.options.heartbeat is not None and self.task is not None:
+        if self.call_made.definition.options.heartbeat is not None:
             self.task.get_loop().call_soon_threadsafe(self._heard)
 
     def emit(self, name: str, data: bytes) -> None:
         self.packs().emitted.append((name, data))
 
     def stream(self, name: str) -> Stream:
-        assert self.task is not None  # its code runs
         streams = self.packs().streams
         stream = streams.get(name)
         if stream is None:
@@ -194,7 +192,7 @@ class Attempt(Scope):
         self._heard()
 
     def _watch(self) -> Watch | None:
-        if self.task is None or self.leash is None:
+        if self.leash is None:
             return None
         environment = self.life.environment
         store = environment.store

@@ -73,6 +73,7 @@ def _replayed(life: Incarnation, call: Call, row: StepRow) -> Any:
 
 
 async def _live(life: Incarnation, call: Call, row: StepRow | None, ends_plan: bool) -> Any:
+    task = life.here()
     retry = call.definition.options.retry or _DEFAULT
     row = _due_for_an_attempt(life, call, row, retry)
     if row.attempts >= retry.max_attempts:
@@ -80,7 +81,7 @@ async def _live(life: Incarnation, call: Call, row: StepRow | None, ends_plan: b
     began = life.clock.monotonic() - _elapsed_before(life, row)
     while True:
         row = await _begin(life, call, row, retry)
-        attempt = Attempt(call, row)
+        attempt = Attempt(call, row, task)
         try:
             returned = await attempt.execute()
             if attempt.calls:
@@ -120,7 +121,8 @@ def _due_for_an_attempt(
 
 async def _begin(life: Incarnation, call: Call, row: StepRow, retry: Retry) -> StepRow:
     """Count the attempt. The row is waited for where losing it could add an execution."""
-    await life.gate()
+    if not life.is_open():
+        await life.gate()
     due = rows.due_of(row)
     if due is not None:
         await _back_off(life, call, due)

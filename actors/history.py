@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from ..storage.records import Loaded, RunRow, SnapshotRow, StepRow
+from ..storage.records import Loaded, RunRow, StepRow
 from .actor import Actor
 from .log import Backing, Item
 from .schema import Schema, join, split, split_items
@@ -79,8 +79,8 @@ def lifted(loaded: Loaded, schema: Schema) -> Loaded:
     An upcast knows whole states only. So the state after each old row is put together in its old
     form and lifted, and what that differs by from the one before is what the row changed.
     """
-    rows: list[SnapshotRow | StepRow | RunRow] = [loaded.base, *loaded.steps, *loaded.runs]
-    if all(row.version == schema.version for row in rows):
+    versions = {row.version for row in loaded.steps} | {row.version for row in loaded.runs}
+    if loaded.base.version == schema.version and versions <= {schema.version}:
         return loaded
     writes = _writes(loaded)
     state, version = split(loaded.base.state), loaded.base.version

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..storage.clock import Timer
 from ..storage.errors import EverstepError
-from ..storage.records import EffectRow, EffectState, Loaded, StepRow
+from ..storage.records import Loaded, StepRow
 from .actor import Actor, is_flow
 from .code import code_of, load
 from .ctx import Again
@@ -24,7 +24,7 @@ from .execution import perform
 from .exits import Crashed, Exit, Fenced, Halted, Left, Released, Succeeded
 from .failures import failure_of
 from .history import chapter_view, lifted, present_view
-from .identity import chapter_prefix, inside
+from .identity import chapter_prefix
 from .journal import Journal
 from .keeping import Keeping
 from .leash import Leash, Severed, Watch
@@ -48,8 +48,6 @@ class Incarnation(Keeping):
     __slots__ = ("_born", "_cutting", "_ending", "_is_under_way", "_loaded", "_loop", "_outcome",
                  "_over", "_reset", "_reset_after", "_watch", "actor", "effects", "schema",
                  "waits")  # fmt: skip
-
-    effects: dict[str, EffectRow]
 
     def __init__(
         self,
@@ -78,15 +76,6 @@ class Incarnation(Keeping):
         self._ending: asyncio.Task[None] | None = None
         """What ends a halted life; ours until it has ended by itself."""
         self._loop: asyncio.AbstractEventLoop | None = None
-
-    # --- facts ------------------------------------------------------------------------
-
-    @property
-    def steps_running(self) -> tuple[str, ...]:
-        """Identities of the steps that execute just now."""
-        if not self._begun:
-            return ()
-        return tuple(attempt.identity for attempt in self.journal.traffic.attempts)
 
     # --- the life ---------------------------------------------------------------------
 
@@ -180,7 +169,7 @@ class Incarnation(Keeping):
             self.fence()
             raise error
         await self._wind_up()
-        if (refused := self._refused()) is not None:
+        if (refused := self.ledger.refusal) is not None:
             return Fenced(refused)
         if self.journal.finished:
             await self.ledger.durable()
@@ -194,17 +183,13 @@ class Incarnation(Keeping):
                 return await self._returned(value)
             except EverstepError as unfit:
                 error = unfit
-        if (refused := self._refused()) is not None:
+        if (refused := self.ledger.refusal) is not None:
             return Fenced(refused)
         if isinstance(error, (asyncio.CancelledError, Severed)):
             error = UnaskedCancellation("run")
         return crashed_by(error, self.root, self.ledger)
 
     # --- how it ended -----------------------------------------------------------------
-
-    def _refused(self) -> EverstepError | None:
-        """Why the store takes no more writes of this life, if it does not."""
-        return self.ledger.refusal
 
     async def _returned(self, value: Any) -> Exit | Again:
         self.sync(self.root)
@@ -321,11 +306,6 @@ class Incarnation(Keeping):
             self._ending = asyncio.get_running_loop().create_task(ending)
         return Ended(reason)
 
-    def note(self, kind: str, step: str | None, data: dict[str, Any]) -> None:
-        """Put an event on the log with the next commit; nothing where none is sure to come."""
-        if self._begun and self.goes_on and not self.journal.finished and not self._refused():
-            self.ledger.event(kind, step=step, data=data)
-
     # --- asked by scopes and attempts ---------------------------------------------------
 
     def perform(self, call: Call) -> Coroutine[Any, Any, Any]:
@@ -342,17 +322,27 @@ class Incarnation(Keeping):
             raise Ended("the task is halted")
         self.waits.wake()
 
-    def check_loop(self) -> None:
-        """Raise BadCall where a step or an effect is awaited on a loop of its own, in a thread."""
-        if asyncio.get_running_loop() is not self._loop:
+    def here(self) -> asyncio.Task[Any]:
+        """The asyncio task in which a step or an effect is awaited just now.
+
+        Raises BadCall in one of another loop, as a thread may have.
+        """
+        task = asyncio.current_task()
+        if task is None or task.get_loop() is not self._loop:
             why = "is awaited on another event loop than the task's"
             instead = "asyncio.run_coroutine_threadsafe(…, loop).result(), or an async def step"
             raise BadCall("step", self.task_id, why, instead)
+        return task
+
+    def is_open(self) -> bool:
+        """Whether an attempt may begin at once; if not, `gate` returns when it may."""
+        self.check()
+        return not self.draining and self.environment.store.trouble is None
 
     async def gate(self) -> None:
         """Return when an attempt may begin: not while stopping, nor while the store fails."""
         self.check()
-        self.check_loop()
+        _ = self.here()
         if self._cutting:
             raise asyncio.CancelledError
         if self.draining:
@@ -375,15 +365,6 @@ class Incarnation(Keeping):
         error = ReplayMismatch(row.identity, row.preview, call.preview, example, was)
         self.halt(call.scope, "replay_mismatch", error, "resume()")
         raise error
-
-    def effects_of(self, identity: str) -> list[EffectRow]:
-        """Effects that this step, or one below it, has made or may have made."""
-        return [
-            row
-            for row in self.effects.values()
-            if row.state is not EffectState.NOT_DONE
-            and (row.step == identity or row.step.startswith(inside(identity)))
-        ]
 
     def decode(self, scope: Scope, codec: ValueCodec, data: bytes, where: str) -> Any:
         """A recorded value; halts the task where it cannot be read any more."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..storage.clock import Clock
 from ..storage.errors import EverstepError, StaleIncarnation
-from ..storage.records import StepRow
+from ..storage.records import EffectRow, EffectState, StepRow
 from .environment import Environment
 from .errors import LogItemChanged, Suspended
+from .identity import inside
 from .journal import Journal
 from .ledger import Ledger
 from .state import changed_items, collect, rebase
@@ -31,6 +32,7 @@ class Keeping:
     root: Scope
     journal: Journal
     waits: Waits
+    effects: dict[str, EffectRow]
 
     def __init__(self, environment: Environment, ledger: Ledger) -> None:
         self.environment = environment
@@ -67,6 +69,13 @@ class Keeping:
         """Whether a step executes just now, or the call of an effect in `run`."""
         return self._begun and bool(self.journal.traffic.attempts or self.root.running_calls)
 
+    @property
+    def steps_running(self) -> tuple[str, ...]:
+        """Identities of the steps that execute just now."""
+        if not self._begun:
+            return ()
+        return tuple(attempt.identity for attempt in self.journal.traffic.attempts)
+
     # --- the fence ----------------------------------------------------------------------
 
     def fence(self) -> None:
@@ -85,6 +94,22 @@ class Keeping:
             raise Suspended(self.task_id)
         if self.fenced is not None:
             raise self.fenced
+
+    # --- the log, and effects -----------------------------------------------------------
+
+    def note(self, kind: str, step: str | None, data: dict[str, Any]) -> None:
+        """Put an event on the log with the next commit; nothing where none is sure to come."""
+        if self._begun and self.goes_on and not self.journal.finished and not self.ledger.refusal:
+            self.ledger.event(kind, step=step, data=data)
+
+    def effects_of(self, identity: str) -> list[EffectRow]:
+        """Effects that this step, or one below it, has made or may have made."""
+        return [
+            row
+            for row in self.effects.values()
+            if row.state is not EffectState.NOT_DONE
+            and (row.step == identity or row.step.startswith(inside(identity)))
+        ]
 
     # --- steps under way ----------------------------------------------------------------
 

@@ -134,6 +134,7 @@ class Ledger:
         "_draft",
         "_environment",
         "_latest",
+        "_loop",
         "_new",
         "_sealed",
         "committed",
@@ -159,6 +160,8 @@ class Ledger:
         self._new = new
         self._draft: _Draft | None = None
         self._latest: _Draft | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        """The one that all who wait for it are on, known once one does."""
 
     @classmethod
     def create(cls, environment: Environment, new: NewTask, progress: Progress) -> Self:
@@ -172,7 +175,7 @@ class Ledger:
 
     def change(self, **fields: Any) -> None:
         """Set columns of the progress; written with the next commit."""
-        self.progress = self.progress._replace(**fields)
+        self.progress = self.progress.changed(fields)
         self._open()
 
     def due(self, due: Due | None) -> None:
@@ -304,7 +307,9 @@ class Ledger:
         draft = self._draft or self._latest
         if draft is None:
             return None
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[None] = self._loop.create_future()
         draft.waiters.append(waiter)
         return waiter
 

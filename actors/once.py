@@ -71,7 +71,7 @@ async def perform_once(
     not_done: NotDoneRule,
 ) -> Any:
     """See `Ctx.once`."""
-    scope.life.check_loop()
+    _ = scope.life.here()
     if not callable(fn):
         raise BadCall("fn", fn, "cannot be called", 'ctx.once("key", function, *arguments)')
     effect_keys = scope.called.effect_keys

@@ -7,12 +7,12 @@ after, and the rows that go with it. All of a commit is written, or nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .mail import Mail, MessageRow
 from .pieces import ChunkRow
 from .schedules import ScheduleChange
+from .states import ENDED, EffectState, Outcome, Status
 
 if TYPE_CHECKING:
     from .kin import Asks
@@ -37,39 +37,6 @@ __all__ = [
     "TaskRow",
     "TreeRow",
 ]
-
-
-class Status(StrEnum):
-    """Where a task is. The last three end a generation of it; after success there is no other."""
-
-    QUEUED = "queued"
-    RUNNING = "running"
-    WAITING = "waiting"
-    PAUSED = "paused"
-    SUCCEEDED = "succeeded"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-
-
-ENDED = frozenset({Status.SUCCEEDED, Status.FAILED, Status.CANCELLED})
-
-
-class Outcome(StrEnum):
-    """How a step ended for good."""
-
-    COMPLETED = "completed"
-    FAILED = "failed"
-
-
-class EffectState(StrEnum):
-    """What is known of a side effect."""
-
-    INTENT = "intent"
-    """It may be under way; with no call of it running any more, it is unknown."""
-    RECEIPT = "receipt"
-    """It happened, and this is what it returned."""
-    NOT_DONE = "not_done"
-    """It did not happen, and may be tried again."""
 
 
 class Progress(NamedTuple):
@@ -120,6 +87,13 @@ class Progress(NamedTuple):
         between, after = self[_SEQ + 2 : _UPDATED_AT], self[_UPDATED_AT + 1 :]
         return Progress._make((*self[:_SEQ], seq, event_seq, *between, now, *after))
 
+    def changed(self, fields: dict[str, Any]) -> Progress:
+        """With these columns: `_replace`, which takes twice as long for so many."""
+        values = list(self)
+        for name, value in fields.items():
+            values[_PLACES[name]] = value
+        return Progress._make(values)
+
     @classmethod
     def beginning(cls, now: float) -> Progress:
         """A task that nothing has happened to yet: queued, in its first chapter, without events."""
@@ -151,8 +125,9 @@ class Progress(NamedTuple):
         )
 
 
-_SEQ = Progress._fields.index("seq")
-_UPDATED_AT = Progress._fields.index("updated_at")
+_PLACES = {name: place for place, name in enumerate(Progress._fields)}
+_SEQ = _PLACES["seq"]
+_UPDATED_AT = _PLACES["updated_at"]
 
 
 class TaskRow(NamedTuple):
