@@ -22,7 +22,7 @@ from .instrument import main
 from .replay import replay_through_thread
 from .rows import POWER_CUT, Row, Side, percentile
 
-__all__ = ["rows"]
+__all__ = ["measure", "rows"]
 
 FULL, QUICK = (9, 1000), (3, 300)
 """Repetitions, and steps of the task."""
@@ -58,7 +58,7 @@ async def _latencies(file: Path, steps: int) -> list[float]:
     return [later - earlier for earlier, later in pairwise(_bodies)]
 
 
-def _measure(where: Path, steps: int) -> tuple[list[float], list[float]]:
+def _both(where: Path, steps: int) -> tuple[list[float], list[float]]:
     with tempfile.TemporaryDirectory(dir=where) as folder:
         left, new = Path(folder, "everstep.sqlite"), Path(folder, "replayed.sqlite")
         gc.collect()
@@ -66,9 +66,13 @@ def _measure(where: Path, steps: int) -> tuple[list[float], list[float]]:
 
 
 def rows(quick: bool, where: Path) -> list[Row]:
-    repetitions, steps = QUICK if quick else FULL
-    _measure(where, WARM_UP)
-    measured = [_measure(where, steps) for _ in range(repetitions)]
+    return measure(*(QUICK if quick else FULL), where)
+
+
+def measure(repetitions: int, steps: int, where: Path) -> list[Row]:
+    """p50 and p99 of a step of a task of so many."""
+    _both(where, WARM_UP)
+    measured = [_both(where, steps) for _ in range(repetitions)]
     found: list[Row] = []
     for percent in (50, 99):
         ours, raw = (

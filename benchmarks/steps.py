@@ -26,7 +26,7 @@ from .replay import Replayed, replay
 from .rows import NONE, POWER_CUT, Point, Row, Side, Unmeasured, percentile, together
 from .workload import Ran
 
-__all__ = ["rows"]
+__all__ = ["Plan", "measure", "rows"]
 
 
 class Plan(NamedTuple):
@@ -67,19 +67,20 @@ class Cell:
 
 def rows(quick: bool, where: Path) -> list[Row | Unmeasured]:
     plan = QUICK if quick else FULL
-    cells = _measure(plan, where)
-    found: list[Row | Unmeasured] = []
-    for at_once, cell in cells.items():
-        found += _rows(at_once, cell)
-    found += [
+    left_out = [
         Unmeasured(together(at_once), "takes too long for the quick form")
         for at_once in FULL.sizes
         if at_once not in plan.sizes
     ]
-    return found
+    return [*measure(plan, where), *left_out]
 
 
-def _measure(plan: Plan, where: Path) -> dict[int, Cell]:
+def measure(plan: Plan, where: Path) -> list[Row]:
+    """The rows of each size."""
+    return [row for at_once, cell in _cells(plan, where).items() for row in _rows(at_once, cell)]
+
+
+def _cells(plan: Plan, where: Path) -> dict[int, Cell]:
     cells = {at_once: Cell() for at_once in plan.sizes}
     Cell().add(where, 100, 300)  # to warm up
     ends_at = time.perf_counter() + plan.seconds

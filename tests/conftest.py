@@ -1,4 +1,6 @@
-"""Makes `import examples.report` work, without the checkout's folders on the import path.
+"""Makes `import examples.report` and `import benchmarks.rows` work, from the checkout.
+
+Without the checkout's folders on the import path.
 
 And lets SIGINT reach the processes that tests start, where a shell's background ignores it.
 """
@@ -8,10 +10,11 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+TREE = Path(__file__).resolve().parent.parent
 
-package = sys.modules.setdefault("examples", ModuleType("examples"))
-package.__path__ = [str(EXAMPLES)]
+for name in ("examples", "benchmarks"):
+    package = sys.modules.setdefault(name, ModuleType(name))
+    package.__path__ = [str(TREE / name)]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -24,7 +24,7 @@ from ..rows import POWER_CUT, Point, Row, Side, Unmeasured, percentile, together
 from .course import Took
 from .environments import PEERS, TREE, CannotInstall, Peer, python
 
-__all__ = ["rows"]
+__all__ = ["EVERSTEP", "Measured", "rows", "rows_of"]
 
 
 class Plan(NamedTuple):
@@ -93,7 +93,7 @@ def _measure(plan: Plan, where: Path) -> list[Row | Unmeasured]:
         for at_once, tasks in plan.sizes.items():
             for peer, interpreter in runtimes.items():
                 measured.add(peer, interpreter, at_once, tasks, where)
-    found = [row for at_once in plan.sizes for row in _rows(at_once, measured)]
+    found = [row for at_once in plan.sizes for row in rows_of(at_once, measured)]
     return [*found, *absent, *measured.unmeasured.values()]
 
 
@@ -108,7 +108,7 @@ def _installed() -> tuple[dict[Peer, str], list[Unmeasured]]:
     return runtimes, absent
 
 
-def _rows(at_once: int, measured: Measured) -> list[Row]:
+def rows_of(at_once: int, measured: Measured) -> list[Row]:
     """What was measured at one size; nothing if everstep failed there."""
 
     def row(what: str, unit: str, value: Callable[[Took], float]) -> Row:
