@@ -6,6 +6,7 @@ import os
 import platform
 import sqlite3
 import statistics
+import subprocess
 import time
 from importlib.metadata import version
 from pathlib import Path
@@ -13,6 +14,8 @@ from pathlib import Path
 import pydantic
 
 __all__ = ["describe", "load", "resident", "sync_time"]
+
+_HERE = Path(__file__).resolve().parent
 
 
 def load() -> float:
@@ -51,9 +54,19 @@ def describe(folder: Path) -> dict[str, str | int | float]:
         "Python": f"{platform.python_implementation()} {platform.python_version()}",
         "SQLite": sqlite3.sqlite_version,
         "pydantic": pydantic.VERSION,
-        "everstep": version("everstep"),
+        "everstep": f"{version('everstep')}, {_commit()}",
         "load before": round(load(), 2),
     }
+
+
+def _commit() -> str:
+    """The commit of the tree that this file is in, and whether that was changed since."""
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=10"]
+    try:
+        done = subprocess.run(command, cwd=_HERE, capture_output=True, text=True)
+    except FileNotFoundError:
+        return "no git here"
+    return done.stdout.strip() or "in no repository"
 
 
 def _processor() -> str:

@@ -54,6 +54,13 @@ def test_what_could_not_be_measured_here_is_a_line_but_no_failure(tmp_path: Path
     assert not failures
 
 
+def test_the_report_tells_on_what_was_measured_and_how_busy_that_was(tmp_path: Path) -> None:
+    report, _ = measure([], True, tmp_path)
+
+    assert {"cores", "file system", "Python", "SQLite", "everstep"} < report.machine.keys()
+    assert {"load before", "load after"} < report.machine.keys()
+
+
 def test_the_files_of_what_measures_are_gone_afterwards(tmp_path: Path) -> None:
     measure([well], True, tmp_path)
 
