@@ -178,6 +178,11 @@ class Ledger:
         self.progress = self.progress.changed(fields)
         self._open()
 
+    def turn(self, progress: Progress) -> None:
+        """Set all columns of the progress; its numbers are the ledger's own."""
+        self.progress = progress
+        self._open()
+
     def due(self, due: Due | None) -> None:
         """Set or clear the instant before which nothing is to be done."""
         at, boot, delay = due or (None, None, None)

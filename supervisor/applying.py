@@ -16,7 +16,7 @@ def apply(ledger: Ledger, decision: Decision, resets: Iterable[StepReset] = ()) 
     """Make the decision, its events and its resets part of the task's next commit."""
     for reset in resets:
         ledger.reset(reset)
-    ledger.change(**decision.progress._asdict())
+    ledger.turn(decision.progress)
     if decision.delay is not None:
         ledger.due(due_in(ledger.clock, decision.delay))
     for told in decision.events:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable
 
@@ -20,6 +21,8 @@ from .suspects import Orphans, counted
 __all__ = ["Recovery"]
 
 _LOG = logging.getLogger("everstep")
+_TURN = 50
+"""Tasks of which is decided in one turn of the loop."""
 
 
 class Recovery:
@@ -43,13 +46,15 @@ class Recovery:
 
     async def run(self) -> None:
         """Give back all orphans there are. Raises StoreFailed."""
-        together = Orphans()
+        together, doubtful = Orphans(), False
         async for page in self._pages():
             for row in page:
                 if not self._orderly(row):
                     together.add(row.progress)
-        async for page in self._pages():
-            await self._mark(page, together)
+                    doubtful |= row.progress.deaths >= self._restart_of(row.pool).suspects_from
+        if doubtful:
+            async for page in self._pages():
+                await self._mark(page, together)
         found = 0
         async for page in self._pages():
             found += len(page)
@@ -81,7 +86,11 @@ class Recovery:
         steps: dict[int, list[StepRow]] = {}
         for step in await self._store.open_steps([row.key for row in page]):
             steps.setdefault(step.task, []).append(step)
-        ledgers = [self._give_back(row, steps.get(row.key, []), together) for row in page]
+        ledgers: list[Ledger] = []
+        for row in page:
+            ledgers.append(self._give_back(row, steps.get(row.key, []), together))
+            if len(ledgers) % _TURN == 0:
+                await asyncio.sleep(0)
         for ledger in await _written(ledgers):
             _tell(ledger)
             self._escalate(ledger)

@@ -261,10 +261,20 @@ def steps(
 
 def effects(connection: sqlite3.Connection, key: int) -> list[EffectRow]:
     """Effects of a task, in the order of their intents."""
-    rows = connection.execute(
-        f"SELECT {_EFFECT} FROM effect WHERE task = ? ORDER BY position", (key,)
-    )
-    return [_effect_row(row) for row in rows]
+    return [_effect_row(row) for row in connection.execute(_EFFECTS, (key,))]
+
+
+# What every life begins with is read by statements that are put together once.
+_EFFECTS = f"SELECT {_EFFECT} FROM effect WHERE task = ? ORDER BY position"
+_BY_KEY = f"SELECT {TASK_COLUMNS} FROM task WHERE key = ?"
+_RUNS = f"SELECT {_RUN} FROM run_change WHERE task = ? AND chapter = ? ORDER BY seq"
+_BASE = f"SELECT {_SNAPSHOT} FROM snapshot WHERE task = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
+_STEPS_PAGE = f"""
+    SELECT {_STEP} FROM step
+    WHERE task = ? AND identity > ? AND chapter = ?
+      AND (seq IS NULL OR seq > ? OR above <> '')
+    ORDER BY identity LIMIT ?
+"""
 
 
 class Head(NamedTuple):
@@ -285,9 +295,7 @@ def head(
 ) -> Head | None:
     """The first look at a task, in one transaction; None when there is no such task."""
     with reading(connection):
-        row = connection.execute(
-            f"SELECT {TASK_COLUMNS} FROM task WHERE key = ?", (key,)
-        ).fetchone()
+        row = connection.execute(_BY_KEY, (key,)).fetchone()
         return None if row is None else _head(connection, _task_row(row), flow, recent, limit)
 
 
@@ -297,10 +305,7 @@ def _head(
     progress = row.progress
     base = _base(connection, row.key, progress.chapter_seq if flow else progress.seq)
     upto = base.seq if base else -1
-    runs = connection.execute(
-        f"SELECT {_RUN} FROM run_change WHERE task = ? AND chapter = ? ORDER BY seq",
-        (row.key, progress.chapter),
-    )
+    runs = connection.execute(_RUNS, (row.key, progress.chapter))
     return Head(
         row=row,
         base=base,
@@ -314,10 +319,7 @@ def _head(
 
 def _base(connection: sqlite3.Connection, key: int, upto: int) -> SnapshotRow | None:
     """The newest snapshot up to a number."""
-    found = connection.execute(
-        f"SELECT {_SNAPSHOT} FROM snapshot WHERE task = ? AND seq <= ? ORDER BY seq DESC LIMIT 1",
-        (key, upto),
-    ).fetchone()
+    found = connection.execute(_BASE, (key, upto)).fetchone()
     return None if found is None else SnapshotRow(*found)
 
 
@@ -341,15 +343,7 @@ def steps_page(
 
     Of those directly below `run` that are finished, only those that finished after `since`.
     """
-    rows = connection.execute(
-        f"""
-        SELECT {_STEP} FROM step
-        WHERE task = ? AND identity > ? AND chapter = ?
-          AND (seq IS NULL OR seq > ? OR above <> '')
-        ORDER BY identity LIMIT ?
-        """,
-        (key, after, chapter, since, limit),
-    )
+    rows = connection.execute(_STEPS_PAGE, (key, after, chapter, since, limit))
     return [step_row(row) for row in rows]
 
 
