@@ -372,9 +372,10 @@ class Admission:
         )
         if left is not None:
             self._due.arm(left - (self._clock.monotonic() - looked.monotonic))
+        asked = self._clock.monotonic()
         left = await self._waking.next_due()
         if left is not None:
-            self._due.arm(left)
+            self._due.arm(left - (self._clock.monotonic() - asked))
 
     def _fell_due(self) -> None:
         self._look_due = True
