@@ -45,8 +45,8 @@ _LOG = logging.getLogger("everstep")
 class Incarnation(Keeping):
     """One life of one task. `live()` is called once."""
 
-    __slots__ = ("_born", "_cutting", "_ending", "_is_under_way", "_loaded", "_loop", "_outcome",
-                 "_over", "_reset", "_reset_after", "_watch", "actor", "effects", "schema",
+    __slots__ = ("_born", "_cutting", "_ending", "_is_under_way", "_loaded", "_loop",
+                 "_outcome", "_over", "_reset", "_reset_after", "_watch", "actor", "schema",
                  "waits")  # fmt: skip
 
     def __init__(

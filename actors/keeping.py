@@ -26,8 +26,8 @@ __all__ = ["Keeping"]
 class Keeping:
     """The part of an incarnation that its steps write through. Nothing here awaits."""
 
-    __slots__ = ("_begun", "checkpoints", "draining", "environment", "fenced", "journal", "ledger",
-                 "root", "suspended")  # fmt: skip
+    __slots__ = ("_begun", "checkpoints", "draining", "effects", "environment", "fenced", "journal",
+                 "ledger", "root", "suspended")  # fmt: skip
 
     root: Scope
     journal: Journal
