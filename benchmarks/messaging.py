@@ -25,7 +25,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
-from everstep import Actor, Pool, Runtime, handler
+from everstep import Actor, Pool, Runtime, Server, handler
 
 from .instrument import main
 from .rows import POWER_CUT, Row, Side, percentile
@@ -65,20 +65,25 @@ async def _played(file: Path, pairs: int, messages: int) -> float:
     Player.over = asyncio.Event()
     async with Runtime(file, tree=Pool(max_running=2 * pairs)) as runtime:
         players = [runtime.get(Player, f"a{n}") for n in range(pairs)]
-        for left in (1, messages):
-            Player.over.clear()
-            Player.in_play = pairs
-            gc.collect()
-            began = time.perf_counter()
-            served = (player.tell(Player.ball, f"b{n}", left) for n, player in enumerate(players))
-            await asyncio.gather(*served)
-            await Player.over.wait()
+        await _play(players, 1)
+        gc.collect()
+        began = time.perf_counter()
+        await _play(players, messages)
         return time.perf_counter() - began
+
+
+async def _play(players: list[Server[Player]], messages: int) -> None:
+    """Return when each pair has played the ball so many times."""
+    Player.over.clear()
+    Player.in_play = len(players)
+    serves = (player.tell(Player.ball, f"b{n}", messages) for n, player in enumerate(players))
+    await asyncio.gather(*serves)
+    await Player.over.wait()
 
 
 def _round_trips(file: Path, messages: int) -> list[float]:
     """Seconds of each round trip of one pair alone."""
-    Player.bodies["a0"] = bodies = []
+    bodies = Player.bodies["a0"] = list[float]()
     asyncio.run(_played(file, 1, messages))
     del Player.bodies["a0"]
     return [later - earlier for earlier, later in pairwise(bodies[1:])]
