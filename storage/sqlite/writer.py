@@ -24,11 +24,13 @@ from .thread import to_the_end
 from .trouble import Pauses, alarm_of
 from .upkeep import Upkeep
 
-__all__ = ["MOST_WRITES", "Writer"]
+__all__ = ["MOST_SETTLED", "MOST_WRITES", "Writer"]
 
 WriteBatch = Callable[[sqlite3.Connection, Batch], None]
 
 MOST_WRITES = 512
+MOST_SETTLED = 64
+"""Drafts that are told in one turn of the loop what became of them."""
 _MOST_BYTES = 4_000_000
 
 
@@ -109,7 +111,7 @@ class Writer:
             while self._queue and not self.failed:
                 drafts, writes = self._seal()
                 if writes:
-                    self._settle(drafts, await self._commit(writes))
+                    await self._settle(drafts, await self._commit(writes))
             while self._queue:
                 self._settle_one(self._queue.popleft(), self._failure())
 
@@ -212,9 +214,21 @@ class Writer:
 
     # --- drafts ---------------------------------------------------------------------------
 
-    def _settle(self, drafts: Sequence[Draft], refusals: Sequence[Refusal | None]) -> None:
-        for draft, refusal in zip(drafts, refusals, strict=True):
+    async def _settle(self, drafts: Sequence[Draft], refusals: Sequence[Refusal | None]) -> None:
+        """Tell what became of each: a few in one turn of the loop, or their owners would fill it.
+
+        All before the next batch is sealed: what is sealed stands on what was settled.
+        """
+        for number, (draft, refusal) in enumerate(zip(drafts, refusals, strict=True)):
+            if number and number % MOST_SETTLED == 0:
+                await self._let_others()
             self._settle_one(draft, refusal)
+
+    async def _let_others(self) -> None:
+        try:
+            await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            self._loop_ends()
 
     def _settle_one(self, draft: Draft, refusal: Refusal | None) -> None:
         try:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from everstep.storage import Commit, Refusal, SqliteStore, Store, StoreClosed, Write
-from everstep.storage.sqlite.writer import MOST_WRITES
+from everstep.storage.sqlite.writer import MOST_SETTLED, MOST_WRITES
 from everstep.testing import ManualClock
 from tests.storage.kit import Life, Note, begun_row, hold, lives, names, settle, submit
 
@@ -84,6 +85,26 @@ async def test_more_writes_than_a_batch_holds_are_all_written(store: Store) -> N
     await lives(store, count)
 
     assert len(await store.tasks(limit=count + 1)) == count
+
+
+async def test_others_get_their_turns_while_a_large_batch_is_settled(store: Store) -> None:
+    made = await lives(store, 3 * MOST_SETTLED)
+    notes = [Note(life.event()) for life in made]
+    settled: list[int] = []
+
+    async def look() -> None:
+        while True:
+            settled.append(sum(note.settled.done() for note in notes))
+            await asyncio.sleep(0)
+
+    for note in notes:
+        store.submit(note)
+    looking = asyncio.create_task(look())
+    await asyncio.gather(*[note.settled for note in notes])
+    looking.cancel()
+
+    in_one_turn = [later - sooner for sooner, later in pairwise([*settled, len(notes)])]
+    assert max(in_one_turn) == MOST_SETTLED
 
 
 async def test_large_writes_are_spread_over_batches(store: Store) -> None:
