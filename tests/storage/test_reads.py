@@ -78,6 +78,22 @@ async def test_tasks_are_filtered_and_paged_by_key(store: Store) -> None:
     assert await ids(after=first[-1].key, limit=2) == ["c", "d"]
 
 
+async def test_tasks_that_stopped_in_several_ways_come_together_by_key(store: Store) -> None:
+    stopped = [Status.FAILED, Status.CANCELLED, Status.PAUSED]
+    for name, status in zip("abcdefg", [*stopped, Status.QUEUED, *stopped], strict=True):
+        await queued(store, name, status=status)
+
+    async def ids(**by: Any) -> list[str]:
+        return [row.id for row in await store.tasks(**by)]
+
+    assert await ids(statuses=stopped) == ["a", "b", "c", "e", "f", "g"]
+    assert await ids(statuses=stopped[:2], limit=3) == ["a", "b", "e"]
+    (last,) = await store.tasks(statuses=[Status.FAILED], limit=1)
+    assert await ids(statuses=stopped, after=last.key, limit=2) == ["b", "c"]
+    assert await ids(statuses=[Status.PAUSED], pool="chats") == []
+    assert await ids(statuses=[Status.PAUSED, Status.QUEUED]) == ["c", "d", "g"]
+
+
 async def test_claimable_tasks_come_queue_by_queue_and_by_age(store: Store) -> None:
     await queued(store, "old")
     await queued(store, "urgent", priority=9)

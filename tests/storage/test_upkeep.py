@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from everstep.storage import MemoryStore, Share, SqliteStore, StoreClosed, TaskNotFound
+from everstep.storage import MemoryStore, Share, SqliteStore, Status, StoreClosed, TaskNotFound
 from everstep.storage.sqlite import event_log, messages, queries, waits
 from everstep.storage.sqlite.forgetting import forget
 from everstep.storage.sqlite.lock import LockFile
@@ -21,6 +21,7 @@ from tests.storage.kit import Life, hold, lives
 
 Query = Callable[[sqlite3.Connection], object]
 SHARES = [Share(0, None, 10)]
+STOPPED = [Status.CANCELLED, Status.FAILED, Status.PAUSED]
 
 BY_INDEX: list[tuple[Query, str]] = [
     (lambda c: queries.claimable(c, "tasks", SHARES, ["A"], 1.0, 1.0, 2), "task_queued"),
@@ -43,6 +44,9 @@ BY_INDEX: list[tuple[Query, str]] = [
     (lambda c: event_log.events(c, 1, 0, 10), "sqlite_autoindex_event_1"),
     (lambda c: queries.effects(c, 1), "effect_task"),
     (lambda c: queries.task(c, "id"), "sqlite_autoindex_task_1"),
+    (lambda c: queries.tasks(c, [Status.FAILED], [], None, None, None, 7, 9), "task_stopped"),
+    (lambda c: queries.tasks(c, list(STOPPED), ["A"], "p", "l", None, 7, 9), "task_stopped"),
+    (lambda c: queries.tasks(c, [Status.FAILED], [], None, None, 3, 7, 9), "task_child"),
 ]
 
 
