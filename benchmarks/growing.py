@@ -44,7 +44,8 @@ ITEM = "x" * 1000
 AROUND = 20
 """So many steps are timed for "step 10", and for the last one."""
 LOADS = 10
-WARM_UP = 50
+WARM_UP = 500
+"""Steps after which the log of the file is written over, not grown."""
 _TREE = Path(__file__).resolve().parent.parent
 
 

@@ -10,14 +10,31 @@ Each module says at its top what it measures and what stands beside it, and runs
 
 from __future__ import annotations
 
-from . import alone, one_task, queued, services, steps, waits
+from . import (
+    alone,
+    events,
+    growing,
+    hog,
+    lag,
+    models,
+    one_task,
+    queued,
+    services,
+    steps,
+    waits,
+)
 from .instrument import main
 
 MODULES = (
     steps,
     one_task,
+    growing,
+    hog,
+    models,
+    lag,
     waits,
     queued,
+    events,
     services,
     alone,
 )

@@ -25,6 +25,7 @@ from everstep import Actor, Pool, Runtime, step
 from everstep.storage.sqlite.waits import next_wait
 
 from . import machine
+from .copies import multiply
 from .instrument import main
 from .queued import Count
 from .rows import POWER_CUT, Row, Side
@@ -147,30 +148,6 @@ async def _one_asleep(file: Path) -> None:
         await Sleeper.gone.until(1)
 
 
-def _multiply(file: Path, rows: int) -> None:
-    """Copy the sleeping task, its steps and its events, so that there are so many."""
-    connection = sqlite3.connect(file)
-    numbers = "WITH n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < :rows) "
-    changed = {
-        "key": "t.key + n.n",
-        "id": "t.id || n.n",
-        "due_boot": "t.due_boot + abs(random() % 1000000)",
-        "task": "t.task + n.n",
-        "position": "NULL",
-    }
-    for table in ("task", "step", "event"):
-        names = [str(row[1]) for row in connection.execute(f"PRAGMA table_info({table})")]
-        chosen = [changed.get(name, f"t.{name}") for name in names]
-        connection.execute(
-            f"{numbers} INSERT INTO {table} ({', '.join(names)}) "
-            f"SELECT {', '.join(chosen)} FROM {table} AS t, n",
-            {"rows": rows - 1},
-        )
-    connection.commit()
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    connection.close()
-
-
 def _next_due(file: Path) -> float:
     connection = sqlite3.connect(file)
     now, taken = time.time(), list[float]()
@@ -186,7 +163,7 @@ def _next_due(file: Path) -> float:
 async def _asleep(rows: int, folder: Path) -> Asleep:
     file = folder / f"{rows}.db"
     await _one_asleep(file)
-    _multiply(file, rows)
+    multiply(file, rows)
     gc.collect()
     memory, at = machine.resident(), time.perf_counter()
     async with Runtime(file) as runtime:
