@@ -88,6 +88,8 @@ def named(connection: sqlite3.Connection, ids: Collection[str]) -> list[TaskRow]
             (listed(ids),),
         )
     )
+
+
 _STOPPED = frozenset({Status.CANCELLED, Status.FAILED, Status.PAUSED})
 """What the index `task_stopped` holds."""
 
