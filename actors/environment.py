@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..storage.clock import Clock
 from ..storage.interface import Store
 from ..storage.kin import asks_of
-from ..storage.mail import Mail, MessageRow
+from ..storage.mail import Mail, MessageRow, Recipient
 from ..storage.records import ENDED, ChildRow, Progress
 from .standstill import Lookout
 from .values import Limits
@@ -50,8 +50,8 @@ class Environment:
     on_woken: Callable[[int], None] | None = None
     """Told on the loop after a commit that may have queued the task of this key, or one that it
     has started, and was not its own."""
-    make_sure: Callable[[type[Actor], str], Awaitable[int]] = field(init=False)
-    """Creates a server of this class and id, unless it exists. Raises TaskExists."""
+    make_sure: Callable[[type[Actor], str], Awaitable[Recipient]] = field(init=False)
+    """A server of this class and id as it stands, created unless it exists. Raises TaskExists."""
     check_child: Callable[[type[Actor], str, int, str | None], None] = field(init=False)
     """Told the class, pool, priority and lane of a child that is to be started; raises BadCall."""
     awaited: dict[str, list[Callable[[], None]]] = field(

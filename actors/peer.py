@@ -21,7 +21,7 @@ from .actor import Actor
 from .current import CURRENT
 from .definition import StepDefinition, StepOptions
 from .errand import Asker, called, packed_call, result_of
-from .receiving import ride_packed
+from .receiving import ride_to
 from .retry import Retry
 from .taking import take
 from .verbs import ASK_SERVER, waited
@@ -133,8 +133,8 @@ class Peer(Generic[A]):
 
 async def _ride(scope: Scope, actor: type[Actor], server_id: str, body: bytes) -> None:
     """Send with the commit of the step whose attempt this is; the server exists from now on."""
-    await scope.life.environment.make_sure(actor, server_id)
-    await ride_packed(scope, server_id, body, None)
+    found = await scope.life.environment.make_sure(actor, server_id)
+    ride_to(scope, server_id, found, scope.ctx.message_id(), body)
 
 
 async def _tell(actor: type[Actor], server_id: str, body: bytes) -> None:

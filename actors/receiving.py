@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..storage.errors import MailboxFull, TaskEnded, TaskNotFound
-from ..storage.mail import MessageRow
+from ..storage.mail import MessageRow, Recipient
 from ..storage.records import ENDED
 from .current import CURRENT
 from .definition import StepDefinition, StepOptions
@@ -16,7 +16,7 @@ from .taking import take
 if TYPE_CHECKING:
     from .scope import Call, Scope
 
-__all__ = ["SEND", "receive", "ride", "ride_packed"]
+__all__ = ["SEND", "receive", "ride", "ride_to"]
 
 
 async def receive(call: Call, matcher: Matcher, timeout: object) -> Any:
@@ -55,17 +55,18 @@ async def ride(scope: Scope, task_id: str, message: object, given: str | None) -
 
     Raises TaskNotFound, TaskEnded, MailboxFull: as the receiver stands now.
     """
-    await ride_packed(scope, task_id, packed(message, scope.life.limits), given)
-
-
-async def ride_packed(scope: Scope, task_id: str, body: bytes, given: str | None) -> None:
-    """The same of a message that is packed."""
-    life = scope.life
-    environment = life.environment
+    body = packed(message, scope.life.limits)
     name = given or scope.ctx.message_id()
-    found = await environment.store.recipient(task_id)
+    found = await scope.life.environment.store.recipient(task_id)
     if found is None:
         raise TaskNotFound(task_id)
+    ride_to(scope, task_id, found, name, body)
+
+
+def ride_to(scope: Scope, task_id: str, found: Recipient, name: str, body: bytes) -> None:
+    """The same of a packed message, to a receiver that was looked at."""
+    life = scope.life
+    environment = life.environment
     if found.status in ENDED:
         raise TaskEnded(task_id, str(found.status))
     if found.untaken + scope.sent_to(found.key) >= environment.mailbox:

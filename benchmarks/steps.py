@@ -6,7 +6,8 @@ A task is a plan of three steps that do nothing, each of which returns a small d
 changes a field. Counted is all from the first `start` to the last `result`: four commits a task,
 each waited for. Latency is from the body of a step to that of the next one. `sqlite3` writes the
 rows that everstep left, in as many transactions, and does nothing else (`benchmarks/replay.py`);
-`asyncio` runs the same bodies as bare coroutines (`benchmarks/plain.py`).
+`asyncio` runs the same bodies as bare coroutines (`benchmarks/plain.py`). `collector tuned` is
+everstep again, after `gc.freeze()` and with `gc.set_threshold(50_000, 20, 100)`.
 
 Every repetition goes through all sizes, and each size through its sides right one after the other.
 """
@@ -53,6 +54,7 @@ class Cell:
     """All repetitions of one size."""
 
     ours: list[Ran] = field(default_factory=list[Ran])
+    tuned: list[Ran] = field(default_factory=list[Ran])
     raw: list[Replayed] = field(default_factory=list[Replayed])
     bare: list[Ran] = field(default_factory=list[Ran])
 
@@ -63,6 +65,8 @@ class Cell:
             self.ours.append(workload.run(left, at_once, tasks))
             self.raw.append(replay(left, new))
             self.bare.append(plain.run(at_once, tasks))
+            with workload.tuned_collector():
+                self.tuned.append(workload.run(Path(folder, "tuned.sqlite"), at_once, tasks))
 
 
 def rows(quick: bool, where: Path) -> list[Row | Unmeasured]:
@@ -117,12 +121,14 @@ def _rate(what: str, at_once: int, cell: Cell) -> Row:
     ours = _everstep(run.steps / run.seconds for run in cell.ours)
     raw = _sqlite3(run.steps / run.seconds for run in cell.raw)
     bare = _asyncio(run.steps / run.seconds for run in cell.bare)
+    tuned = Side("collector tuned", POWER_CUT, tuple(r.steps / r.seconds for r in cell.tuned))
+    beside = (raw, bare, tuned)
     place = Point("steps", "tasks at once", at_once)
     if at_once == 1:  # what one task alone should take is said in benchmarks.one_task
-        return Row(f"{what}: steps", "steps/s", ours, (raw, bare), point=place)
+        return Row(f"{what}: steps", "steps/s", ours, beside, point=place)
     met = ours.median >= SHARE * raw.median
     aim = f"{SHARE} of sqlite3, at least {FLOOR}"
-    return Row(f"{what}: steps", "steps/s", ours, (raw, bare), aim, met, place)
+    return Row(f"{what}: steps", "steps/s", ours, beside, aim, met, place)
 
 
 def _latency(what: str, at_once: int, cell: Cell) -> Row:

@@ -23,7 +23,8 @@ from .ids import check_name, new_id
 from .session import Session
 from .starting import Order, create
 from .storage.errors import TaskEnded, TaskExists
-from .storage.records import ENDED, TaskRow
+from .storage.mail import Recipient
+from .storage.records import ENDED, Status, TaskRow
 from .task import Task
 
 __all__ = ["Server", "make_sure", "server_of"]
@@ -256,13 +257,17 @@ def server_of(
     return Server(session, actor, check_name("id", server_id), initial, pool)
 
 
-async def make_sure(session: Session, actor: type[Actor], server_id: str) -> int:
-    """The key of the server of this id, which is created where there is none.
+async def make_sure(session: Session, actor: type[Actor], server_id: str) -> Recipient:
+    """The server of this id as it stands, which is created where there is none.
 
     Raises TaskExists where the id is that of another actor.
     """
     server = server_of(lambda: session, actor, server_id, None, None)
-    return await server.made_sure(session)
+    found = await session.store.recipient(server_id)
+    if found is not None and found.actor == actor_name(actor):
+        return found
+    key = await server.made_sure(session)
+    return Recipient(key, Status.RUNNING, 0, actor_name(actor))
 
 
 def _check_class(actor: Any) -> None:

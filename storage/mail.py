@@ -52,6 +52,8 @@ class Recipient(NamedTuple):
     key: int
     status: Status
     untaken: int
+    actor: str
+    """The stored name of its class."""
 
 
 class Asked(NamedTuple):

@@ -165,12 +165,12 @@ def recipient(connection: sqlite3.Connection, task_id: str) -> Recipient | None:
         """
         SELECT key, status, (
             SELECT count(*) FROM message WHERE message.task = task.key AND taken IS NULL
-        )
+        ), actor
         FROM task WHERE id = ?
         """,
         (task_id,),
     ).fetchone()
-    return None if row is None else Recipient(row[0], Status(row[1]), row[2])
+    return None if row is None else Recipient(row[0], Status(row[1]), *row[2:])
 
 
 def request(connection: sqlite3.Connection, key: int, message: str) -> Request | None:

@@ -47,7 +47,7 @@ def test_the_rows_of_a_size_have_a_value_for_each_repetition_of_each_side(tmp_pa
     ]
     sides = [side for row in rows for side in (row.ours, *row.beside)]
     assert {len(side.values) for side in sides} == {2}
-    assert [side.name for side in rows[0].beside] == ["sqlite3", "asyncio"]
+    assert [side.name for side in rows[0].beside] == ["sqlite3", "asyncio", "collector tuned"]
     assert rows[0].met == (rows[0].ours.median >= 0.5 * rows[0].beside[0].median)
 
 

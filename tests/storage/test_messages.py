@@ -159,5 +159,5 @@ async def test_one_who_sends_learns_how_the_receiver_stands(store: Store) -> Non
     await hold(store, post(life))
 
     assert await store.recipient("nobody") is None
-    assert await store.recipient(life.id) == (life.key, Status.RUNNING, 1)
+    assert await store.recipient(life.id) == (life.key, Status.RUNNING, 1, life.actor)
     assert issubclass(Undelivered, Refused)
