@@ -13,7 +13,6 @@ asyncio tasks of two coroutines, none of which remembers anything.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import gc
 import json
@@ -24,17 +23,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from everstep import Actor, Pool, Runtime, step
 
-from . import machine
+from .instrument import main
 from .queued import Count
 from .rows import Row, Side
 
-__all__ = ["main", "rows"]
+__all__ = ["rows"]
 
 FULL, QUICK = (10_000, 3), (500, 1)
 """(tasks, repetitions)"""
@@ -200,29 +198,8 @@ def _rows(measured: dict[str, list[Facts]], tasks: int) -> list[Row]:
     ]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Measure recovery after a SIGKILL.")
-    parser.add_argument("--quick", action="store_true", help="a few seconds")
-    parser.add_argument("--dir", type=Path, help="where the files are made")
-    parser.add_argument("--as", dest="role", nargs=3, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.role:
-        role, file, tasks = given.role
-        part: Coroutine[Any, Any, None] = _ROLES[role](Path(file), int(tasks))
-        asyncio.run(part)
-        return
-    before = machine.load()
-    print("| what | everstep | plain asyncio |")
-    print("|---" * 3 + "|")
-    for row in rows(given.quick, given.dir or Path(tempfile.gettempdir())):
-        beside = "".join(f"{_spread(side)} {row.unit}" for side in row.beside)
-        print(f"| {row.what} | {_spread(row.ours)} {row.unit} | {beside} |")
-    print(f"\nload {before:.1f} before, {machine.load():.1f} after")
-
-
-def _spread(side: Side) -> str:
-    return f"{side.median:,.2f} ({min(side.values):,.2f}-{max(side.values):,.2f})"
-
-
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["--as"]:
+        asyncio.run(_ROLES[sys.argv[2]](Path(sys.argv[3]), int(sys.argv[4])))
+    else:
+        main(rows)

@@ -10,7 +10,6 @@ many transactions as everstep made of them. Everything is read and prepared befo
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import gc
 import sqlite3
@@ -23,11 +22,11 @@ from typing import Any, ClassVar
 
 from everstep import Actor, Pool, Runtime, step
 
-from . import machine
+from .instrument import main
 from .queued import Count
 from .rows import Row, Side
 
-__all__ = ["main", "rows"]
+__all__ = ["rows"]
 
 CALLERS = 100
 FULL, QUICK = (20_000, 5), (3000, 3)
@@ -162,24 +161,5 @@ def _row(what: str, ours: list[float], alone: list[float]) -> Row:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Measure what it costs to start tasks.")
-    parser.add_argument("--quick", action="store_true", help="a few seconds")
-    parser.add_argument("--dir", type=Path, help="where the files are made")
-    given = parser.parse_args()
-    before = machine.load()
-    print("| what | everstep, tasks/s | sqlite3, tasks/s | ratio |")
-    print("|---" * 4 + "|")
-    for row in rows(given.quick, given.dir or Path(tempfile.gettempdir())):
-        (raw,) = row.beside
-        ratio = row.ours.median / raw.median
-        print(f"| {row.what} | {_spread(row.ours)} | {_spread(raw)} | {ratio:.2f} |")
-    print(f"\nload {before:.1f} before, {machine.load():.1f} after")
-
-
-def _spread(side: Side) -> str:
-    return f"{side.median:,.0f} ({min(side.values):,.0f}-{max(side.values):,.0f})"
-
-
 if __name__ == "__main__":
-    main()
+    main(rows)

@@ -29,7 +29,7 @@ __all__ = ["MOST_SETTLED", "MOST_WRITES", "Writer"]
 WriteBatch = Callable[[sqlite3.Connection, Batch], None]
 
 MOST_WRITES = 512
-MOST_SETTLED = 64
+MOST_SETTLED = 128
 """Drafts that are told in one turn of the loop what became of them."""
 _MOST_BYTES = 4_000_000
 
