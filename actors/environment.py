@@ -94,6 +94,8 @@ class Environment:
         """Tell of a commit those whom it concerns as its parent or as its children."""
         assert ledger.committed is not None  # it is told after a commit
         was, now = None if before is None else before.status, ledger.committed.status
+        if was is now and not started:
+            return
         woken = {ledger.row.key} if started else set[int]()
         if now in ENDED and was not in ENDED and ledger.row.parent is not None:
             for wake in tuple(self.awaited.get(ledger.row.id, ())):

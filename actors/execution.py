@@ -90,9 +90,8 @@ async def _live(life: Incarnation, call: Call, row: StepRow | None, ends_plan: b
         except BaseException as error:  # noqa: BLE001  (the boundary of user code)
             row = await _ended(life, call, attempt, row, error, retry, began)
         else:
-            landing = life.ledger.landing() if waits else None
-            if landing is not None:
-                await landing
+            if waits:
+                await life.ledger.durable()
             return value
 
 

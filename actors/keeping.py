@@ -121,7 +121,8 @@ class Keeping:
     def arrives(self, call: Call) -> None:
         """A step is under way no longer, however it ended."""
         traffic = self.journal.traffic
-        traffic.leaves(call.identity)
+        traffic.backed_off(call.identity)
+        traffic.leaves()
         self.waits.stir()
         if self.goes_on:
             self.journal.no_longer_due()

@@ -175,7 +175,7 @@ class Ledger:
 
     def change(self, **fields: Any) -> None:
         """Set columns of the progress; written with the next commit."""
-        self.progress = self.progress.changed(fields)
+        self.progress = self.progress._replace(**fields)
         self._open()
 
     def turn(self, progress: Progress) -> None:
@@ -367,18 +367,15 @@ class Ledger:
             self.refusal = refusal
         if self.refusal is None:
             before, self.committed = self.committed, self._sealed
-            self._tell(draft.rare, before, self.committed)
+            self._tell(draft.rare, before)
         return self.refusal
 
-    def _tell(self, rare: _Rare | None, before: Progress | None, after: Progress | None) -> None:
+    def _tell(self, rare: _Rare | None, before: Progress | None) -> None:
         """Tell those whom a commit concerns."""
         environment = self._environment
-        starts: list[ChildRow] = []
         if rare is not None:
             environment.posted(rare.sends)
             environment.replied(self.row.key, rare.takes)
-            starts = rare.starts
-        if starts or before is None or after is None or before.status is not after.status:
-            environment.family(self, starts, before)
+        environment.family(self, () if rare is None else rare.starts, before)
         if environment.on_commit is not None:
             environment.on_commit(self)

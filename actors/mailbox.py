@@ -67,10 +67,10 @@ class Mailbox:
                 page = await self._environment.store.messages(
                     self._key, after=self.seen, limit=_PAGE
                 )
-                for mail in page:
-                    if mail.position > self.seen:  # two may read at once
-                        self.seen = mail.position
-                        self._found += (mail,)
+                new = [mail for mail in page if mail.position > self.seen]  # two may read at once
+                if new:
+                    self.seen = new[-1].position
+                    self._found += tuple(new)
                 if len(page) < _PAGE:
                     break
         except BaseException:

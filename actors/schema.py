@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from json.decoder import JSONDecoder
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic import ValidationError
 from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from .actor import Actor
 
 __all__ = ["UNSHARED", "Cell", "Frame", "Schema", "join", "join_items", "split", "split_items"]
+
+T = TypeVar("T")
 
 UNSHARED: Final = object()
 """Stands for a value of which each view makes its own."""
@@ -275,33 +277,12 @@ def join_items(parts: Mapping[str, list[bytes]]) -> bytes:
 
 def split(data: bytes | None) -> dict[str, bytes]:
     """What `join` put together, byte for byte."""
-    if data is None:
-        return {}
-    text = data.decode()
-    found: dict[str, bytes] = {}
-    place = 1
-    while text[place] != "}":
-        name, end = _scan(text, place)
-        _, place = _scan(text, end + 1)
-        found[name] = text[end + 1 : place].encode()
-        if text[place] == ",":
-            place += 1
-    return found
+    return {} if data is None else _members(data.decode(), _value)
 
 
 def split_items(data: bytes | None) -> dict[str, list[bytes]]:
     """What `join_items` put together, byte for byte."""
-    if data is None:
-        return {}
-    text = data.decode()
-    found: dict[str, list[bytes]] = {}
-    place = 1
-    while text[place] != "}":
-        name, end = _scan(text, place)
-        found[name], place = _items(text, end + 1)
-        if text[place] == ",":
-            place += 1
-    return found
+    return {} if data is None else _members(data.decode(), _items)
 
 
 _scan: Final[Any] = vars(JSONDecoder(strict=False))["scan_once"]
@@ -310,6 +291,26 @@ _scan: Final[Any] = vars(JSONDecoder(strict=False))["scan_once"]
 @functools.lru_cache(maxsize=4096)
 def _key(name: str) -> bytes:
     return json.dumps(name, ensure_ascii=False).encode() + b":"
+
+
+def _members(text: str, read: Callable[[str, int], tuple[T, int]]) -> dict[str, T]:
+    """What `read` makes of the values of an object that has no space between its parts.
+
+    It is told where a value begins, and tells where it ends.
+    """
+    found: dict[str, T] = {}
+    place = 1
+    while text[place] != "}":
+        name, end = _scan(text, place)
+        found[name], place = read(text, end + 1)
+        if text[place] == ",":
+            place += 1
+    return found
+
+
+def _value(text: str, start: int) -> tuple[bytes, int]:
+    _, end = _scan(text, start)
+    return text[start:end].encode(), end
 
 
 def _items(text: str, start: int) -> tuple[list[bytes], int]:

@@ -120,11 +120,8 @@ class Traffic:
         """A step, or an effect of `run`, is under way from its call to its outcome."""
         self._under_way += 1
 
-    def leaves(self, identity: str | None = None) -> None:
-        """It has its outcome, and backs off no longer if it is this step."""
+    def leaves(self) -> None:
         self._under_way -= 1
-        if identity is not None and self._dues:
-            self.backed_off(identity)
 
     def backs_off(self, identity: str, due: Due) -> None:
         self._dues[identity] = due

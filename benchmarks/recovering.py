@@ -30,7 +30,8 @@ from everstep import Actor, Pool, Runtime, step
 
 from .instrument import main
 from .queued import Count
-from .rows import Row, Side
+from .rows import NONE, POWER_CUT, Row, Side
+from .workload import PATIENT
 
 __all__ = ["rows"]
 
@@ -38,8 +39,6 @@ FULL, QUICK = (10_000, 3), (500, 1)
 """(tasks, repetitions)"""
 SECONDS, LATE = 2.0, 20.0
 """What is aimed at for ten thousand: seconds, and milliseconds."""
-PATIENT = (50_000, 20, 100)
-"""Thresholds of a collector that looks less often."""
 _TICK = 0.001
 Facts = dict[str, float]
 
@@ -171,7 +170,7 @@ def rows(quick: bool, where: Path) -> list[Row]:
 def _rows(measured: dict[str, list[Facts]], tasks: int) -> list[Row]:
     def side(name: str, role: str, fact: str) -> Side:
         values = tuple(facts[fact] for facts in measured[role])
-        return Side(name, "none" if role == "plain" else "power cut", values)
+        return Side(name, NONE if role == "plain" else POWER_CUT, values)
 
     def row(what: str, unit: str, role: str, fact: str, aim: float | None = None) -> Row:
         ours = side("everstep", role, fact)

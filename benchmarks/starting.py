@@ -24,7 +24,7 @@ from everstep import Actor, Pool, Runtime, step
 
 from .instrument import main
 from .queued import Count
-from .rows import Row, Side
+from .rows import POWER_CUT, Row, Side
 
 __all__ = ["rows"]
 
@@ -150,12 +150,12 @@ def rows(quick: bool, where: Path) -> list[Row]:
 
 def _row(what: str, ours: list[float], alone: list[float]) -> Row:
     bulk = "start_many" in what
-    side = Side("everstep", "power cut", tuple(ours))
+    side = Side("everstep", POWER_CUT, tuple(ours))
     return Row(
         what,
         "tasks/s",
         side,
-        (Side("sqlite3", "power cut", tuple(alone)),),
+        (Side("sqlite3", POWER_CUT, tuple(alone)),),
         f"{AIM:,}" if bulk else "",
         side.median >= AIM if bulk else None,
     )

@@ -15,9 +15,11 @@ from pathlib import Path
 
 from everstep import Actor, Pool, Runtime, step
 
-__all__ = ["STEPS", "Ran", "run", "tuned_collector"]
+__all__ = ["PATIENT", "STEPS", "Ran", "run", "tuned_collector"]
 
 STEPS = 3
+PATIENT = (50_000, 20, 100)
+"""Thresholds with which the garbage collector looks at what is in memory less often."""
 
 _bodies: list[tuple[int, float]] = []
 """(number of the task, instant) at which the body of each step ran."""
@@ -98,7 +100,7 @@ def tuned_collector() -> Generator[None]:
     gc.collect()
     before = gc.get_threshold()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
+    gc.set_threshold(*PATIENT)
     try:
         yield
     finally:

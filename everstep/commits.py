@@ -42,10 +42,8 @@ class Commits:
 
     def woken(self, key: int) -> None:
         """Wake those who follow this task, of which others than its owner may have written."""
-        if self._all:
-            _wake(self._all, None)
-        if key in self._any:
-            _wake(self._any[key], None)
+        _wake(self._all, None)
+        _wake(self._any.get(key, ()), None)
 
     @contextmanager
     def watch_all(self) -> Generator[asyncio.Future[None]]:

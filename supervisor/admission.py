@@ -32,7 +32,7 @@ from .waking import Waking
 
 __all__ = ["Admission"]
 
-_AT_ONCE = 128
+_AT_ONCE = 64
 """Claims, and so loads, that are asked of the store together."""
 _QUEUES = 128
 """Queues that are compared in one look."""

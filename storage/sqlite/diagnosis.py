@@ -11,7 +11,7 @@ from ..mail import Mail, Post
 from ..records import ENDED, ChildRow, Commit, EffectRow, Progress, Receipt, StepRow
 from ..schedules import ScheduleChange
 from .children import is_still_asked
-from .fragments import listed
+from .queries import named
 from .statements import Write
 
 __all__ = ["diagnose"]
@@ -74,13 +74,10 @@ def _of_creation(connection: sqlite3.Connection, commit: Commit) -> Refused | No
 
 
 def _of_births(connection: sqlite3.Connection, births: Births) -> Refused:
-    ids = listed(task.new.id for task in births.tasks)
-    found = connection.execute(
-        "SELECT id FROM task WHERE id IN (SELECT value FROM json_each(?))", (ids,)
-    ).fetchone()
-    if found is None:
-        return Superseded(births.task_id, "two of those that are to begin with it are one")
-    return Superseded(found[0], "the id exists")
+    found = named(connection, [task.new.id for task in births.tasks])
+    if found:
+        return Superseded(found[0].id, "the id exists")
+    return Superseded(births.task_id, "two of those that are to begin with it are one")
 
 
 def _of_step(connection: sqlite3.Connection, task_id: str, step: StepRow) -> Refused | None:

@@ -1,13 +1,10 @@
-"""What a supervisor is told, and what it orders, as plain records.
-
-Those that hold nothing are no tuples: empty tuples are equal, and false.
-"""
+"""What a supervisor is told, and what it orders, as plain records."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from ..pool_spec import Pool
 from ..restart import UNSET, Restart, Unset
@@ -56,7 +53,8 @@ class Begin:
     """Start the children of the specification."""
 
 
-class Started(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Started:
     """A child said that it is ready."""
 
     id: str
@@ -64,7 +62,8 @@ class Started(NamedTuple):
     value: Any = None
 
 
-class NotStarted(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class NotStarted:
     """A child ended before it was ready; its kind is `ignored` where it asked to be left out."""
 
     id: str
@@ -72,7 +71,8 @@ class NotStarted(NamedTuple):
     ended: Exit
 
 
-class Exited(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Exited:
     """A child ended that was ready, or was ordered to stop."""
 
     id: str
@@ -80,51 +80,59 @@ class Exited(NamedTuple):
     ended: Exit
 
 
-class Again(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Again:
     """A restart has failed: count it, and try again."""
 
     id: str
     number: int
 
 
-class Due(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Due:
     """The backoff of a child is over."""
 
     id: str
     number: int
 
 
-class Halt(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Halt:
     """Stop all children in order, then end like this."""
 
     ended: Exit
 
 
-class StartChild(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class StartChild:
     """Add a child and start it."""
 
     spec: ChildSpec
 
 
-class TerminateChild(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class TerminateChild:
     """Stop a child; it stays known."""
 
     child: str | Ref
 
 
-class RestartChild(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class RestartChild:
     """Start a child that is known and does not run."""
 
     child: str
 
 
-class DeleteChild(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class DeleteChild:
     """Forget a child that does not run."""
 
     child: str
 
 
-class Reconfigure(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Reconfigure:
     """New settings, checked each by itself; those left UNSET stay."""
 
     strategy: Strategy | Unset = UNSET
@@ -135,7 +143,8 @@ class Reconfigure(NamedTuple):
     extra_args: tuple[Any, ...] | Unset = UNSET
 
 
-class AdaptPool(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class AdaptPool:
     """Changes of the policy of a pool among the children; what is left out stays."""
 
     child: str
@@ -145,7 +154,8 @@ class AdaptPool(NamedTuple):
 Request = StartChild | TerminateChild | RestartChild | DeleteChild | Reconfigure | AdaptPool
 
 
-class Call(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Call:
     """A request of somebody who waits for the answer under `token`."""
 
     token: int
@@ -158,7 +168,8 @@ Message = Begin | Started | NotStarted | Exited | Again | Due | Halt | Call
 # --- what a supervisor orders -------------------------------------------------------------
 
 
-class Start(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Start:
     """Start a child under this number."""
 
     id: str
@@ -168,7 +179,8 @@ class Start(NamedTuple):
     """Put before the child's own arguments."""
 
 
-class Stop(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Stop:
     """Stop a child; its end is to be reported."""
 
     id: str
@@ -176,14 +188,16 @@ class Stop(NamedTuple):
     """Seconds until it is cut off; 0 at once, None never."""
 
 
-class Adapt(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Adapt:
     """Let a pool that runs go on by another policy."""
 
     id: str
     spec: Pool
 
 
-class Arm(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Arm:
     """Send `Due` after `delay` seconds."""
 
     id: str
@@ -191,19 +205,22 @@ class Arm(NamedTuple):
     delay: float
 
 
-class Disarm(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Disarm:
     """Forget the `Due` that was to come."""
 
     id: str
 
 
-class Post(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Post:
     """Send this to the supervisor itself, behind what is already waiting."""
 
     message: Again
 
 
-class Reply(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Reply:
     """Answer a call: with what is known of the child, with None, or with an error to raise."""
 
     token: int
@@ -230,7 +247,8 @@ EventKind = Literal[
 ]
 
 
-class Tell(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Tell:
     """Make an event known."""
 
     kind: EventKind
@@ -247,13 +265,15 @@ class Booted:
     """The children of the specification are started."""
 
 
-class Escalate(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Escalate:
     """A child was told that the process is to end: the whole tree is to stop, from its root."""
 
     ended: Exit
 
 
-class End(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class End:
     """The supervisor has ended: all its children are down."""
 
     ended: Exit

@@ -324,4 +324,4 @@ async def test_recoveries_are_asked_of_the_store_a_few_at_a_time(
             await gate.until(name)
 
     assert store.loads == 300
-    assert store.most <= 128
+    assert store.most <= 64
