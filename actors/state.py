@@ -153,7 +153,7 @@ def collect(actor: Actor, *, owner: str, limits: Limits = DEFAULT_LIMITS) -> Cha
     """
     view = actor.__everstep__
     own, shared = vars(actor), view.frame.shared
-    if len(own) == len(shared) and all(map(is_, own.values(), shared.values())):
+    if len(own) == len(shared) and all(map(is_, own.values(), map(shared.get, own))):
         return _NOTHING
     cells = view.frame.cells
     changes = Changes()

@@ -1,7 +1,11 @@
 """What a view changed: collected by field, validated, limited in size."""
 
-import pytest
+from typing import Any
 
+import pytest
+from pydantic import JsonValue
+
+from everstep import Actor
 from everstep.actors.errors import BadActor, NotSerializable, NotValid, PayloadTooLarge
 from everstep.actors.log import Log
 from everstep.actors.schema import Schema
@@ -154,3 +158,19 @@ def test_aliased_fields_are_two_values() -> None:
     above.items.append(2)
 
     assert above.tree == {"a": [1]}
+
+
+def test_two_immutable_values_that_change_places_are_changes() -> None:
+    class Swapped(Actor):
+        left: JsonValue = []
+        right: JsonValue = []
+
+    view: Any = opened(Swapped())
+    _ = view.right, view.left  # touched in another order than they are declared
+    for name in ("left", "right"):
+        setattr(view, name, name)
+        rebase(view, collect(view, owner="here"))
+
+    view.left, view.right = view.right, view.left
+
+    assert changes_of(view) == {"left": b'"right"', "right": b'"left"'}
