@@ -59,6 +59,7 @@ class Hops:
             self._alone = False
             if self._asked:
                 self._task = loop.create_task(self._work(), name=NAME, context=Context())
+                self._task.add_done_callback(self._left)
 
     async def ended(self) -> None:
         """Return when all that was asked for is answered. The executor was closed."""
@@ -66,12 +67,15 @@ class Hops:
             await asyncio.wait([self._task])
 
     async def _work(self) -> None:
-        """Go on until nobody waits. Cancelled, which only the end of the loop does: leave them."""
-        try:
-            while self._asked:
-                count = min(_TOGETHER, len(self._asked))
-                await self._hop([self._asked.popleft() for _ in range(count)])
-        finally:
+        """Go on until nobody waits, or until the loop ends, which cancels it."""
+        while self._asked:
+            count = min(_TOGETHER, len(self._asked))
+            await self._hop([self._asked.popleft() for _ in range(count)])
+        self._task = None
+
+    def _left(self, task: asyncio.Task[None]) -> None:
+        """Where it was cancelled, perhaps before it began, whoever still waits is so too."""
+        if self._task is task:
             self._task = None
             for _, answer in self._asked:
                 answer.cancel()

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from everstep.storage.sqlite.hops import Hops
+from everstep.storage.sqlite.hops import NAME, Hops
 
 T = TypeVar("T")
 
@@ -122,3 +122,31 @@ async def test_where_the_loop_ends_nobody_waits_for_ever(slow: Slow) -> None:
     answers = await asyncio.gather(*tasks, return_exceptions=True)
 
     assert [type(answer) for answer in answers] == [asyncio.CancelledError] * 3
+
+
+class Ending(Slow):
+    """After its first hop the loop ends what shares hops, before that has begun."""
+
+    async def run(self, function: Callable[[sqlite3.Connection], T]) -> T:
+        answer = await super().run(function)
+        if self.hops == 1:
+            asyncio.get_running_loop().call_soon(self.end)
+        return answer
+
+    def end(self) -> None:
+        for task in asyncio.all_tasks():
+            if task.get_name() == NAME:
+                task.cancel()
+
+
+async def test_where_the_loop_ends_a_shared_hop_before_it_began_nobody_waits_for_ever() -> None:
+    ending = Ending()
+    hops = Hops(ending)
+    first, second = await asked(hops, reading(0), reading(1))
+    ending.go_on.set()
+
+    assert await first == 0
+    with pytest.raises(asyncio.CancelledError):
+        await second
+    assert await hops.run(reading(2)) == 2
+    await ending.close()
