@@ -66,11 +66,9 @@ class Called:
 
     def calls_from(self, name: str, caller: Caller) -> bool:
         """Note who calls; whether the last call of this name came from the same, or was none."""
-        known = self._unkeyed.get(name)
-        if known is None:
-            self._unkeyed[name] = _Unkeyed(caller)
-            return True
-        same = _same(known.caller, caller)
+        new = _Unkeyed(caller)
+        known = self._unkeyed.setdefault(name, new)  # threads of one step may call at once
+        same = known is new or _same(known.caller, caller)
         known.caller = caller
         return same
 

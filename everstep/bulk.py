@@ -150,8 +150,10 @@ class Bulk:
             if refusal is None:
                 keys |= {one.new.id: one.new.key for one in fresh}
                 break
+            if not isinstance(refusal, Superseded):
+                raise refusal
             before, keys = keys, await self._existing()
-            if keys == before or not isinstance(refusal, Superseded):
+            if keys == before:
                 raise refusal
         self.started += [(one.new.id, keys[one.new.id]) for one in self._made]
         self._made, self._size = [], 0

@@ -95,7 +95,8 @@ class TaskCancelled(EverstepError):
 class NotStarted(EverstepError):
     """One of many actors cannot be started. Its cause is the error that `start` would raise.
 
-    `started` tells how many of those before it are durable: the first ones, and no others.
+    `started` tells with how many this call is through: the first ones, which are in the store. Of
+    the others, those whose ids existed before are there too.
     """
 
     def __init__(self, index: int, actor: str, started: int, why: str) -> None:
@@ -105,7 +106,7 @@ class NotStarted(EverstepError):
         self.why = why
         super().__init__(
             f"actors[{index}], of {actor}, cannot be started: {why}; "
-            f"{_first(started)} the store: mend it, and start the others"
+            f"{_first(started)} the store by this call: mend it, and start the others"
         )
 
 
@@ -181,10 +182,10 @@ def way_on(task_id: str, reason: str | None) -> str:
 
 
 def _first(started: int) -> str:
-    """Which of many actors are durable, in words."""
+    """Which of many actors are durable by one call, in words."""
     if started == 0:
-        return "none of them is in"
-    return "the first one alone is in" if started == 1 else f"the first {started} alone are in"
+        return "none of them came into"
+    return "only the first one came into" if started == 1 else f"the first {started} came into"
 
 
 def _attempts_made(attempts: int) -> str:

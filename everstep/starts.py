@@ -110,7 +110,7 @@ class Starts(ABC):
     ) -> list[Task[Any]]:
         """Make a task of each actor durable, and let them run. When this returns, all are stored.
 
-        They are written in order, up to 500 or a megabyte of state in one commit: of each commit
+        They are written in order, up to 500 in a commit, or to a megabyte of state: of each commit
         all are started or none. So what ends the call early, an error, a cancellation, or the
         death of the process, leaves the first ones, without a gap, and those of the last commit
         may be started although nobody was told. With `ids`, one for each actor, the call can

@@ -1,7 +1,7 @@
 """Starting many tasks: in order, a commit at a time, each of them whole or not at all."""
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, assert_type
 
 import pytest
@@ -17,11 +17,15 @@ from everstep import (
     Runtime,
     RuntimeClosed,
     Status,
+    StoreFailed,
     Supervisor,
     Task,
     TaskExists,
 )
 from everstep.bulk import TOGETHER
+from everstep.storage import Births, MemoryStore, SystemClock
+from everstep.storage.interface import Draft
+from everstep.storage.records import TaskRow
 from tests.runtime.kit import Gate, Place, Plain, Waiting, kinds
 
 MANY = 2 * TOGETHER + 7
@@ -309,3 +313,28 @@ async def test_the_handles_are_typed_like_those_of_start() -> None:
         assert_type(flows, list[Task[str]])
         assert_type(plans, list[Task[Any]])
         assert (await plans[0].status()).status in set(Status)
+
+
+class Refusing(MemoryStore):
+    """A store that has failed to commit what is started by one call, and is not to be read."""
+
+    failed = False
+
+    def submit(self, draft: Draft) -> None:
+        if self.failed and isinstance(draft.seal(), Births):
+            draft.settle(StoreFailed("it", "the disk is gone"))
+        else:
+            super().submit(draft)
+
+    async def named(self, ids: Collection[str]) -> list[TaskRow]:
+        assert not self.failed, "it was read"
+        return await super().named(ids)
+
+
+async def test_the_failure_of_the_store_is_raised_as_it_is_and_at_once() -> None:
+    store = Refusing(clock=SystemClock(), store_patience=60)
+    async with Runtime(":memory:", store=store) as runtime:
+        store.failed = True
+
+        with pytest.raises(StoreFailed, match="the disk is gone"):
+            await runtime.start_many([Plain()])
