@@ -96,7 +96,7 @@ class NotStarted(EverstepError):
     """One of many actors cannot be started. Its cause is the error that `start` would raise.
 
     `started` tells with how many this call is through: the first ones, which are in the store. Of
-    the others, those whose ids existed before are there too.
+    the others, those whose ids existed before are there too, which the message does not know.
     """
 
     def __init__(self, index: int, actor: str, started: int, why: str) -> None:
@@ -106,7 +106,7 @@ class NotStarted(EverstepError):
         self.why = why
         super().__init__(
             f"actors[{index}], of {actor}, cannot be started: {why}; "
-            f"{_first(started)} the store by this call: mend it, and start the others"
+            f"{_first(started)} the store: mend it, and start the others"
         )
 
 
@@ -182,10 +182,10 @@ def way_on(task_id: str, reason: str | None) -> str:
 
 
 def _first(started: int) -> str:
-    """Which of many actors are durable by one call, in words."""
+    """Which of many actors are durable, in words."""
     if started == 0:
-        return "none of them came into"
-    return "only the first one came into" if started == 1 else f"the first {started} came into"
+        return "none of them is in"
+    return "the first one alone is in" if started == 1 else f"the first {started} alone are in"
 
 
 def _attempts_made(attempts: int) -> str:
