@@ -28,8 +28,8 @@ __all__ = ["MOST_SETTLED", "MOST_WRITES", "Writer"]
 
 WriteBatch = Callable[[sqlite3.Connection, Batch], None]
 
-MOST_WRITES = 512
-MOST_SETTLED = 128
+MOST_WRITES = 256
+MOST_SETTLED = 16
 """Drafts that are told in one turn of the loop what became of them."""
 _MOST_BYTES = 4_000_000
 
@@ -217,12 +217,13 @@ class Writer:
     async def _settle(self, drafts: Sequence[Draft], refusals: Sequence[Refusal | None]) -> None:
         """Tell what became of each: a few in one turn of the loop, or their owners would fill it.
 
-        All before the next batch is sealed: what is sealed stands on what was settled.
+        All before the next batch is sealed: what is sealed stands on what was settled. A turn after
+        the last, so that those who were just told have their next drafts in that batch.
         """
-        for number, (draft, refusal) in enumerate(zip(drafts, refusals, strict=True)):
-            if number and number % MOST_SETTLED == 0:
-                await self._let_others()
+        for number, (draft, refusal) in enumerate(zip(drafts, refusals, strict=True), start=1):
             self._settle_one(draft, refusal)
+            if number % MOST_SETTLED == 0 or number == len(drafts):
+                await self._let_others()
 
     async def _let_others(self) -> None:
         try:
