@@ -1,4 +1,4 @@
-"""A log that grows by 1 kB a step: the last step beside the tenth, the file, and loading it again.
+"""A log that grows by 1 kB a step: what a step takes along it, the file, and loading it again.
 
     python -m benchmarks.growing           some minutes
     python -m benchmarks.growing --quick   some seconds, to a third of the length
@@ -8,8 +8,8 @@ is live again when it comes to a step that is not recorded. A server does the sa
 and its state is loaded, as is that of a plan with as long a log.
 
 Beside it, each step is a commit in a thread at the same durability: `sqlite3` inserting a row of
-1 kB, and `sqlite3` writing the whole list as JSON anew. Those two are given a list of 10 and one of
-3,000 items, and do only the steps that are timed.
+1 kB, and `sqlite3` writing the whole list as JSON anew. Those two are given lists of each length
+that is looked at, and do only the steps that are timed.
 """
 
 from __future__ import annotations
@@ -35,14 +35,16 @@ from typing import Any, ClassVar
 from everstep import Actor, Log, Runtime, Task, handler, step
 
 from .instrument import main
-from .rows import POWER_CUT, Row, Side
+from .rows import POWER_CUT, Point, Row, Side
 
 __all__ = ["rows"]
 
 FULL, QUICK = 3000, 1000
 ITEM = "x" * 1000
+LENGTHS = (10, 100, 1000, 3000)
+"""Items in the log where a step is looked at, as far as it comes."""
 AROUND = 20
-"""So many steps are timed for "step 10", and for the last one."""
+"""So many steps are timed for one of them: for "step 10" the first 20."""
 LOADS = 10
 WARM_UP = 500
 """Steps after which the log of the file is written over, not grown."""
@@ -195,8 +197,8 @@ def _rewritten(file: Path, items: int) -> float:
 
 # --- in sum ---------------------------------------------------------------------------------
 
-Steps = tuple[float, float]
-"""Seconds of a step near the tenth, and of one near the last."""
+Steps = dict[int, float]
+"""Seconds of a step, by the items that are in the log."""
 
 
 @dataclass(slots=True)
@@ -213,19 +215,23 @@ class Taken:
     size: list[float] = field(default_factory=list[float])
     """Bytes of the file for each byte appended."""
 
+    @property
+    def lengths(self) -> list[int]:
+        return [items for items in LENGTHS if items <= self.steps]
+
     def add(self, folder: Path) -> None:
         """Measure once more."""
         file = folder / "grows.db"
         ran = _grown(file, self.steps)
-        self.ours.append((statistics.median(ran[:AROUND]), statistics.median(ran[-AROUND:])))
+        self.ours.append({items: _around(ran, items) for items in self.lengths})
         self.live.append(asyncio.run(_live_again(file)))
         self.size.append(file.stat().st_size / (self.steps * len(ITEM)))
         plan, server = asyncio.run(_loaded(folder / "loaded.db", self.steps))
         self.plan.append(plan)
         self.server.append(server)
         for steps, measure in ((self.inserted, _inserted), (self.rewritten, _rewritten)):
-            files = [folder / f"{measure.__name__}{items}" for items in (10, self.steps)]
-            steps.append((measure(files[0], 10), measure(files[1], self.steps)))
+            files = {items: folder / f"{measure.__name__}{items}" for items in self.lengths}
+            steps.append({items: measure(file, items) for items, file in files.items()})
 
     def compared(self, value: Callable[[Steps], float]) -> tuple[Side, tuple[Side, ...]]:
         """One figure of everstep's steps, and the same of those beside it."""
@@ -239,12 +245,32 @@ class Taken:
         )
         return ours, (inserted, rewritten)
 
+    def at(self, items: int) -> Row:
+        """A step at one length of the log, a point of the picture."""
+        ours, beside = self.compared(lambda steps: steps[items] * 1000)
+        what = f"a step that appends 1 kB to a log of {items:,}"
+        return Row(what, "ms", ours, beside, point=Point("growth", "items in the log", items))
+
+    def growth(self) -> Row:
+        """The last step by the tenth."""
+        first, *_, last = self.lengths
+        ours, beside = self.compared(lambda steps: steps[last] / steps[first])
+        return Row(
+            "the last by the first", "times", ours, beside, "at most 1.5", ours.median <= 1.5
+        )
+
     def within(self, what: str, unit: str, values: Sequence[float], most: float) -> Row:
         """A figure of everstep that is to be at most so much at the full length."""
         side = _side("everstep", values)
         full = self.steps == FULL
         aim = f"at most {most:g}" + ("" if full else f" at {FULL:,}")
         return Row(what, unit, side, aim=aim, met=side.median <= most if full else None)
+
+
+def _around(ran: Sequence[float], items: int) -> float:
+    """The median of the steps around the one that finds so many items in the log."""
+    begin = min(max(0, items - AROUND // 2), len(ran) - AROUND)
+    return statistics.median(ran[begin : begin + AROUND])
 
 
 def _side(name: str, values: Sequence[float]) -> Side:
@@ -262,20 +288,9 @@ def rows(quick: bool, where: Path) -> list[Row]:
     for _ in range(1 if quick else 5):
         with tempfile.TemporaryDirectory(dir=where) as folder:
             taken.add(Path(folder))
-    early, early_beside = taken.compared(lambda steps: steps[0] * 1000)
-    late, late_beside = taken.compared(lambda steps: steps[1] * 1000)
-    growth, growth_beside = taken.compared(lambda steps: steps[1] / steps[0])
     return [
-        Row("a step that appends 1 kB to a log of 10", "ms", early, early_beside),
-        Row(f"a step that appends 1 kB to a log of {many:,}", "ms", late, late_beside),
-        Row(
-            "the second by the first",
-            "times",
-            growth,
-            growth_beside,
-            "at most 1.5",
-            growth.median <= 1.5,
-        ),
+        *map(taken.at, taken.lengths),
+        taken.growth(),
         taken.within("the file by the bytes appended", "times", taken.size, 2),
         taken.within(f"loading a plan with {many:,} of 1 kB", "ms", _ms(taken.plan), 50),
         taken.within(f"loading a server after {many:,} calls", "ms", _ms(taken.server), 50),

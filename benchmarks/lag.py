@@ -60,8 +60,7 @@ async def _late(seconds: float) -> list[float]:
 async def _everstep(file: Path, seconds: float) -> list[float]:
     Busy.begun, Busy.all_busy = 0, asyncio.Event()
     async with Runtime(file, tree=Pool(max_running=TASKS), grace=0) as runtime:
-        for _ in range(0, TASKS, 100):
-            await asyncio.gather(*(runtime.start(Busy()) for _ in range(100)))
+        await runtime.start_many(Busy() for _ in range(TASKS))
         await Busy.all_busy.wait()
         return await _late(seconds)
 

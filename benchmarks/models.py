@@ -81,8 +81,7 @@ class Thinking(Actor, name="benchmarks.Thinking"):
 async def _everstep(file: Path, tasks: int, steps: int) -> float:
     Thinking.count = Count(tasks)
     async with Runtime(file, tree=Pool(max_running=tasks), grace=0) as runtime:
-        for _ in range(0, tasks, 100):
-            await asyncio.gather(*(runtime.start(Thinking()) for _ in range(100)))
+        await runtime.start_many(Thinking() for _ in range(tasks))
         return await Thinking.count.rate(steps)
 
 
