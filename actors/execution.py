@@ -51,7 +51,10 @@ async def perform(life: Incarnation, call: Call, *, ends_plan: bool = False) -> 
             await approved(life, call)
         life.sets_out()
         try:
-            return await _live(life, call, row, ends_plan)
+            value, waits = await _live(life, call, row, ends_plan)
+            if waits:  # without the attempt, its view and its rows: the collector has less to see
+                await life.ledger.durable()
+            return value
         finally:
             life.arrives(call)
     finally:
@@ -72,7 +75,10 @@ def _replayed(life: Incarnation, call: Call, row: StepRow) -> Any:
     return life.decode(call.scope, codec, row.output, f"the output of step {row.identity}")
 
 
-async def _live(life: Incarnation, call: Call, row: StepRow | None, ends_plan: bool) -> Any:
+async def _live(
+    life: Incarnation, call: Call, row: StepRow | None, ends_plan: bool
+) -> tuple[Any, bool]:
+    """Execute until there is a checkpoint: (the value, whether to wait until it is durable)."""
     task = life.here()
     retry = call.definition.options.retry or _DEFAULT
     row = _due_for_an_attempt(life, call, row, retry)
@@ -86,13 +92,9 @@ async def _live(life: Incarnation, call: Call, row: StepRow | None, ends_plan: b
             returned = await attempt.execute()
             if attempt.calls:
                 await life.end_below(attempt)
-            value, waits = _finish(life, call, attempt, row, returned, ends_plan)
+            return _finish(life, call, attempt, row, returned, ends_plan)
         except BaseException as error:  # noqa: BLE001  (the boundary of user code)
             row = await _ended(life, call, attempt, row, error, retry, began)
-        else:
-            if waits:
-                await life.ledger.durable()
-            return value
 
 
 def _elapsed_before(life: Incarnation, row: StepRow) -> float:
