@@ -128,10 +128,8 @@ class ValueCodec:
 
         Raises NotSerializable where it would not, and PayloadTooLarge; both name `where`.
         """
-        exact = type(value) in self._shape.exact
-        data = self._write(value, where, limits, warnings=False if exact else "error")
-        check = self._shape.check
-        sure = exact or (check is not None and check([value]))
+        sure = type(value) in self._shape.exact or self._is_certain(value)
+        data = self._write(value, where, limits, warnings=False if sure else "error")
         if not sure or _has_long_number(data):
             self._check(value, data, where)
         return data
@@ -156,10 +154,9 @@ class ValueCodec:
         if inspect.iscoroutine(value):
             value.close()
             raise BadCall(where, value, "is a coroutine that was not awaited", "return await …")
-        check = self._shape.check
-        if check is not None:
-            data = self._try(value, where, limits)
-            if data is not None and check([value]) and not _has_long_number(data):
+        if self._is_certain(value):
+            data = self._write(value, where, limits, warnings=False)
+            if not _has_long_number(data):
                 return data, value
         try:
             valid = self.validate(value)
@@ -167,11 +164,10 @@ class ValueCodec:
             raise NotValid(where, type(value).__qualname__, _first_line(error)) from error
         return self.encode_validated(valid, where, limits), valid
 
-    def _try(self, value: Any, where: str, limits: Limits) -> bytes | None:
-        try:
-            return self._write(value, where, limits, warnings="error")
-        except NotSerializable:
-            return None
+    def _is_certain(self, value: Any) -> bool:
+        """Whether the value is certain to come back the same; to be warned of others is dear."""
+        check = self._shape.check
+        return check is not None and check([value])
 
     def decode(self, data: bytes, *, strict: bool | None = None) -> Any:
         """The value. Raises pydantic's ValidationError where the bytes are none of this type.

@@ -72,7 +72,7 @@ async def _lanes(runtime: Runtime, at_once: int, tasks: int) -> None:
 
 
 async def _run(file: Path, at_once: int, tasks: int) -> tuple[float, float]:
-    async with Runtime(file, tree=Pool(max_running=max(at_once, 1000))) as runtime:
+    async with Runtime(file, tree=Pool(max_running=max(2 * at_once, 1000))) as runtime:
         await (await runtime.start(Noop(number=-1))).result()  # all is imported and ready
         _bodies.clear()
         began, burned = time.perf_counter(), time.process_time()
