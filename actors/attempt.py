@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Collection, Coroutine
 from contextvars import Token
 from functools import partial
@@ -206,8 +205,10 @@ class Attempt(Scope):
         return self.watch
 
     def _disarm(self, token: Token[Scope | None]) -> None:
-        with contextlib.suppress(ValueError):  # closed from another context: nothing to restore
-            CURRENT.reset(token)
         if self.watch is not None:
             self.watch.settle()
         self.life.journal.traffic.landed(self)
+        try:
+            CURRENT.reset(token)
+        except ValueError:  # closed from another context: nothing to restore
+            return
