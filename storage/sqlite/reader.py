@@ -100,7 +100,7 @@ class Reader:
             rows += found
 
     async def close(self) -> None:
-        """Finish the reads that were begun; those that are tried again get StoreClosed."""
+        """Finish the reads that are in the thread; those that wait or try again get StoreClosed."""
         self._closed = True
         await self._executor.close()
         await self._hops.ended()
