@@ -60,6 +60,8 @@ class Environment:
     """Who waits in memory for the end of a child, by its id."""
     mailboxes: dict[int, Mailbox] = field(default_factory=dict[int, "Mailbox"])
     """Those of the tasks that are in memory, by their key."""
+    addresses: dict[str, Mailbox] = field(default_factory=dict[str, "Mailbox"])
+    """The same, by the id of the task."""
     asking: dict[tuple[int, str], list[asyncio.Future[bytes]]] = field(
         default_factory=dict[tuple[int, str], "list[asyncio.Future[bytes]]"]
     )
@@ -73,13 +75,18 @@ class Environment:
     lookout: Lookout = field(init=False)
 
     def posted(self, messages: Iterable[MessageRow]) -> None:
-        """Tell those whom messages are for that they are committed."""
+        """Hand messages that are committed to those whom they are for."""
         for message in messages:
             mailbox = self.mailboxes.get(message.task)
             if mailbox is not None:
-                mailbox.poke()
+                mailbox.handed(message)
             else:
                 self.woken(message.task)
+
+    def here(self, task_id: str) -> Recipient | None:
+        """What one who sends must know of a task in memory; None where the store must be asked."""
+        mailbox = self.addresses.get(task_id)
+        return None if mailbox is None else mailbox.recipient
 
     def replied(self, key: int, taken: Iterable[Mail]) -> None:
         """Tell those who asked that the reply is committed."""

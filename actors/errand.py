@@ -17,7 +17,7 @@ from .step import definition_in
 from .values import DEFAULT_LIMITS, Limits, ValueCodec, first_problem
 
 if TYPE_CHECKING:
-    from .ledger import Ledger
+    from .incarnation import Incarnation
 
 __all__ = ["Asker", "Errand", "Reply", "Unfit", "answer", "asked_for", "called", "handler_of",
            "packed_call", "read_call", "read_reply", "refusal", "result_of"]  # fmt: skip
@@ -157,13 +157,15 @@ def refusal(why: str) -> bytes:
     return join({"kind": _NO_NAME, "refused": to_json(why)})
 
 
-def answer(ledger: Ledger, mail: Mail, reply: bytes) -> None:
+def answer(life: Incarnation, mail: Mail, reply: bytes) -> None:
     """Take a message with the next commit, and answer to it."""
+    ledger = life.ledger
     ledger.take(mail._replace(reply=reply))
     parts = split(mail.body)
     if "asker" in parts:
         key, name = from_json(parts["asker"])
         ledger.send(MessageRow(key, name, ledger.row.id, reply, ledger.clock.now()))
+    life.waits.answered()
 
 
 def result_of(
@@ -192,13 +194,13 @@ class Errand:
         options = definition.options
         self.refuses = isinstance(options, HandlerOptions) and options.refuses
 
-    def completed(self, ledger: Ledger, output: bytes) -> None:
+    def completed(self, life: Incarnation, output: bytes) -> None:
         """The step has this output."""
-        answer(ledger, self.mail, join({"kind": _NO_NAME, "output": output}))
+        answer(life, self.mail, join({"kind": _NO_NAME, "output": output}))
 
-    def failed(self, ledger: Ledger, attempts: int, failure: Failure) -> bool:
+    def failed(self, life: Incarnation, attempts: int, failure: Failure) -> bool:
         """The step has used up its attempts; whether the message is answered with that."""
         if self.refuses:
             facts = {"attempts": to_json(attempts), "failure": failure.encoded()}
-            answer(ledger, self.mail, join({"kind": _NO_NAME, **facts}))
+            answer(life, self.mail, join({"kind": _NO_NAME, **facts}))
         return self.refuses

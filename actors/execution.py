@@ -190,9 +190,9 @@ def _finish(
     life.journal.step(row, size + len(output))
     if attempt.luggage is not None:
         attempt.luggage.put_on(ledger, identity)
-    if call.errand is not None:
-        call.errand.completed(ledger, output)
     ledger.event_bytes("step_completed", identity, None)
+    if call.errand is not None:
+        call.errand.completed(life, output)
     life.checkpointed(call, attempt, row)
     if ends_plan:
         life.journal.succeeded(output)
@@ -282,7 +282,7 @@ async def _used_up(life: Incarnation, call: Call, row: StepRow, failure: Failure
     data = {"attempt": row.attempts, "error": str(failure), "final": True}
     ledger.event("step_failed", step=row.identity, data=data)
     life.remember(call, row)
-    answered = call.errand is not None and call.errand.failed(ledger, row.attempts, failure)
+    answered = call.errand is not None and call.errand.failed(life, row.attempts, failure)
     try:
         await ledger.durable()
     except asyncio.CancelledError:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..storage.mail import Mail
+from ..storage.mail import Mail, MessageRow, Recipient
 
 if TYPE_CHECKING:
     from .environment import Environment
+    from .ledger import Ledger
 
 __all__ = ["Mailbox"]
 
@@ -16,34 +17,78 @@ _PAGE = 200
 
 
 class Mailbox:
-    """What was sent to a task, in order. Reads the store only when something may have come."""
+    """What was sent to a task, in order: what is committed here while it is open is handed to it.
 
-    __slots__ = ("_environment", "_found", "_key", "_stale", "_wake", "seen")
+    It reads the store for what came before, and where it is told of something while it reads.
+    """
 
-    def __init__(self, environment: Environment, key: int, wake: Callable[[], None]) -> None:
+    __slots__ = ("_environment", "_found", "_ledger", "_reads", "_stale", "_untaken", "_wake",
+                 "seen")  # fmt: skip
+
+    def __init__(self, environment: Environment, ledger: Ledger, wake: Callable[[], None]) -> None:
         """`wake` is told, on the loop, when something has come."""
         self._environment = environment
-        self._key = key
+        self._ledger = ledger
         self._wake = wake
-        self._found: tuple[Mail, ...] = ()
+        self._found: list[Mail] = []
         self._stale = True
+        self._reads = 0
+        """How many readings are under way."""
+        self._untaken = 0
+        """How many are known of which it is not on the ledger that they are taken."""
         self.seen = 0
-        """Place of the newest message that was read; what came later, nobody here knows."""
+        """Place of the newest message that was read or handed to it."""
 
     def open(self) -> None:
         """From now on be told what comes."""
-        self._environment.mailboxes[self._key] = self
+        row = self._ledger.row
+        self._environment.mailboxes[row.key] = self._environment.addresses[row.id] = self
         self._stale = True
 
     def close(self) -> None:
         """Be told no more."""
-        if self._environment.mailboxes.get(self._key) is self:
-            del self._environment.mailboxes[self._key]
+        environment, row = self._environment, self._ledger.row
+        if environment.mailboxes.get(row.key) is self:
+            del environment.mailboxes[row.key], environment.addresses[row.id]
 
-    def poke(self) -> None:
-        """A message has been committed."""
-        self._stale = True
+    @property
+    def _is_complete(self) -> bool:
+        """Whether all is known here that the store has for the task."""
+        return not self._stale and not self._reads
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing has come that was not taken, as far as can be known here."""
+        return self._is_complete and not self._untaken
+
+    @property
+    def recipient(self) -> Recipient | None:
+        """What one who sends must know of the task; None where only the store can tell."""
+        committed, row = self._ledger.committed, self._ledger.row
+        if committed is None or not self._is_complete:
+            return None
+        return Recipient(row.key, committed.status, self._untaken, row.actor)
+
+    def taken(self) -> None:
+        """It is on the ledger that one of those that were given out is taken."""
+        self._untaken -= 1
+
+    def handed(self, message: MessageRow) -> None:
+        """This message has been committed; they are handed over in the order of their places."""
+        position = message.position
+        if position is None or position <= self.seen:
+            return
+        if self._is_complete:
+            sent = message.id, message.sender, message.body, message.sent_at
+            self._add([Mail(position, *sent)])
+        else:
+            self._stale = True  # there may be older ones that were not read yet
         self._wake()
+
+    def _add(self, new: list[Mail]) -> None:
+        self.seen = new[-1].position
+        self._found += new
+        self._untaken += len(new)
 
     async def first(self, fits: Callable[[Mail], bool]) -> Mail | None:
         """The first message that fits, which is no longer here then; None where there is none.
@@ -55,27 +100,29 @@ class Mailbox:
             await self._read()
         for place, mail in enumerate(self._found):
             if fits(mail):
-                self._found = self._found[:place] + self._found[place + 1 :]
+                del self._found[place]
                 return mail
         return None
 
     async def _read(self) -> None:
         """Read what is new, and have it looked at by those who did not wait for this reading."""
         before = self.seen
+        self._reads += 1
         try:
             while True:
                 page = await self._environment.store.messages(
-                    self._key, after=self.seen, limit=_PAGE
+                    self._ledger.row.key, after=self.seen, limit=_PAGE
                 )
                 new = [mail for mail in page if mail.position > self.seen]  # two may read at once
                 if new:
-                    self.seen = new[-1].position
-                    self._found += tuple(new)
+                    self._add(new)
                 if len(page) < _PAGE:
                     break
         except BaseException:
             self._stale = True
             self._wake()
             raise
+        finally:
+            self._reads -= 1
         if self.seen > before:
             self._wake()

@@ -17,7 +17,7 @@ from typing import (
 
 from ..storage.errors import TaskEnded, TaskExists, TaskNotFound
 from ..storage.mail import Mail
-from .actor import Actor
+from .actor import Actor, actor_name
 from .current import CURRENT
 from .definition import StepDefinition, StepOptions
 from .errand import Asker, called, packed_call, result_of
@@ -133,7 +133,10 @@ class Peer(Generic[A]):
 
 async def _ride(scope: Scope, actor: type[Actor], server_id: str, body: bytes) -> None:
     """Send with the commit of the step whose attempt this is; the server exists from now on."""
-    found = await scope.life.environment.make_sure(actor, server_id)
+    environment = scope.life.environment
+    found = environment.here(server_id)
+    if found is None or found.actor != actor_name(actor):
+        found = await environment.make_sure(actor, server_id)
     ride_to(scope, server_id, found, scope.ctx.message_id(), body)
 
 

@@ -57,7 +57,8 @@ async def ride(scope: Scope, task_id: str, message: object, given: str | None) -
     """
     body = packed(message, scope.life.limits)
     name = given or scope.ctx.message_id()
-    found = await scope.life.environment.store.recipient(task_id)
+    environment = scope.life.environment
+    found = environment.here(task_id) or await environment.store.recipient(task_id)
     if found is None:
         raise TaskNotFound(task_id)
     ride_to(scope, task_id, found, name, body)

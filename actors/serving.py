@@ -31,6 +31,7 @@ async def serve(life: Incarnation) -> None:
     handlers are handled beside the others, each as soon as it has come.
     """
     life.journal.serves(KEPT_REPLIES)
+    life.waits.serves = True
     readonly = {
         name
         for name, definition in steps_of(life.actor).items()
@@ -90,7 +91,7 @@ async def _handle(life: Incarnation, mail: Mail) -> None:
 async def _refuse(life: Incarnation, mail: Mail, why: str) -> None:
     """Answer to a message that cannot be handled, and go on."""
     await life.gate()
-    answer(life.ledger, mail, refusal(why))
     data = {"message": mail.id, "from": mail.sender, "why": why}
     life.ledger.event("message_refused", data=data)
+    answer(life, mail, refusal(why))
     await life.ledger.durable()

@@ -35,6 +35,7 @@ _CALM = 1.0
 _LOOK = 30.0
 """Seconds after which a wait in memory looks at the clocks again, which may have jumped."""
 _UNSEEN = Look(still=False, tasks=(), held=())
+_STILL = Look(still=True, tasks=(), held=())
 
 
 class Seat(Protocol):
@@ -65,12 +66,12 @@ class Waits:
     """
 
     __slots__ = ("_calm", "_idle", "_life", "_overdue", "_refusals", "_seat", "_seen", "_standing",
-                 "mailbox", "moves", "resting")  # fmt: skip
+                 "mailbox", "moves", "resting", "serves")  # fmt: skip
 
     def __init__(self, life: Incarnation, seat: Seat | None) -> None:
         self._life = life
         self._seat = seat
-        self.mailbox = Mailbox(life.environment, life.ledger.row.key, self._poked)
+        self.mailbox = Mailbox(life.environment, life.ledger, self._poked)
         self._standing: dict[Wait, None] = {}
         self._idle: Timer | None = None
         self._calm: Timer | None = None
@@ -80,6 +81,8 @@ class Waits:
         self.moves = 0
         """How often something of the life began, ended or called us."""
         self.resting = False
+        self.serves = False
+        """Its code is the loop of a server, which stands still where all messages are answered."""
 
     # --- the slot in a long backoff ---------------------------------------------------------
 
@@ -150,6 +153,8 @@ class Waits:
 
     async def _stand(self, wait: Wait) -> None:
         life = self._life
+        if life.suspended:
+            raise Suspended(life.task_id)
         wait.woken = woken = asyncio.get_running_loop().create_future()
         wait.task = asyncio.current_task()
         self._standing[wait] = None
@@ -186,6 +191,7 @@ class Waits:
         data: dict[str, Any] | None = None
         if answer.taken is not None:
             ledger.take(answer.taken)
+            self.mailbox.taken()
             data = {"message": answer.taken.id, "from": answer.taken.sender}
         ledger.event("wait_ended", step=row.identity, data=data)
         ledger.write()
@@ -224,8 +230,21 @@ class Waits:
     def stir(self) -> None:
         """Something of the task has ended or begun to wait: have it looked at."""
         self.moves += 1
-        if self._standing and not self.resting and self._life.goes_on:
+        if self._standing and (self._overdue or not self.resting) and self._life.goes_on:
+            self._ask()
+
+    def _ask(self) -> None:
+        """Have it looked at, or see at once that it stands still."""
+        if not self.serves:
             self._life.environment.lookout.ask(self)
+        elif self._standing and self.mailbox.is_empty:
+            self.looked(_STILL)
+
+    def answered(self) -> None:
+        """A server has answered: where no other message has come, it rests with that commit."""
+        self.mailbox.taken()
+        if self.mailbox.is_empty and not self.resting and self._life.goes_on:
+            self._rest()
 
     @property
     def root(self) -> Scope:
@@ -277,7 +296,7 @@ class Waits:
 
     def _has_idled(self) -> None:
         self._overdue = True
-        self._life.environment.lookout.ask(self)
+        self._ask()
 
     def wake(self) -> None:
         """Code of the task runs again: it rests no longer, whether or not a slot is free."""
@@ -308,8 +327,9 @@ class Waits:
     # --- leaving memory -----------------------------------------------------------------------
 
     def leave(self) -> None:
-        """The life is to end, and rests: it leaves memory now."""
-        self._leave(Status.WAITING)
+        """The life is to end, and rests: it leaves memory; queued, where it has yet to look."""
+        still = self.mailbox.is_empty if self.serves else len(self.standing) == len(self._standing)
+        self._leave(Status.WAITING if still else Status.QUEUED)
 
     def _leave(self, status: Status) -> None:
         """Write that nobody holds the task, fence the life, and only then end its code."""
@@ -335,7 +355,7 @@ class Waits:
     def _leave_word(self) -> None:
         """Say in the commit with which the life leaves memory what is to wake the task."""
         ledger = self._life.ledger
-        if any(wait.listens for wait in self._standing):
+        if self.serves or any(wait.listens for wait in self._standing):
             ledger.change(listens=1)
             ledger.leave(self.mailbox.seen)
         children = [wait.child for wait in self._standing if wait.child is not None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -10,7 +11,8 @@ if TYPE_CHECKING:
 __all__ = ["Asked", "Mail", "MessageRow", "Post", "Recipient", "Request"]
 
 
-class MessageRow(NamedTuple):
+@dataclass(slots=True)
+class MessageRow:
     """A message, as it is sent."""
 
     task: int
@@ -22,6 +24,9 @@ class MessageRow(NamedTuple):
     body: bytes
     """JSON object: the name of its type, and its value."""
     sent_at: float
+    position: int | None = None
+    """Its place in the order of all messages, told by whoever writes it; None where one of its id
+    was sent before."""
 
 
 class Mail(NamedTuple):

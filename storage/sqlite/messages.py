@@ -23,20 +23,19 @@ __all__ = [
     "wake_unseen",
 ]
 
-_FIELDS = ", ".join(MessageRow._fields)
 _MAIL = ", ".join(Mail._fields)
 _ENDED = quoted(ENDED)
 
 _OPEN = "step.name = 'ctx.ask_human' AND step.outcome IS NULL AND step.output IS NOT NULL"
 """A question that waits for its answer. The condition of an index."""
 
-_SEND = f"""
-    INSERT INTO message ({_FIELDS}) VALUES (?, ?, ?, ?, ?)
+_SEND = """
+    INSERT INTO message (task, id, sender, body, sent_at) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (task, id) DO NOTHING
 """
 
 _POST = f"""
-    INSERT INTO message ({_FIELDS})
+    INSERT INTO message (task, id, sender, body, sent_at)
     SELECT ?, ?, ?, ?, ?
     WHERE (SELECT status FROM task WHERE key = ?) NOT IN ({_ENDED})
       AND (SELECT count(*) FROM message WHERE task = ? AND taken IS NULL) < ?
@@ -66,8 +65,7 @@ _TELL = """
 
 def send(connection: sqlite3.Connection, message: MessageRow) -> None:
     """Send a message whose receiver was looked at before; one with a known id changes nothing."""
-    if connection.execute(_SEND, message).rowcount:
-        _wake(connection, message.task, message.sent_at)
+    _put(connection, _SEND, message)
 
 
 def post(connection: sqlite3.Connection, post: Post) -> bool:
@@ -77,10 +75,25 @@ def post(connection: sqlite3.Connection, post: Post) -> bool:
     """
     message = post.message
     limits = (message.task, message.task, post.limit, post.question, message.task, post.question)
-    if connection.execute(_POST, message + limits).rowcount:
-        _wake(connection, message.task, message.sent_at)
+    if _put(connection, _POST, message, *limits):
         return True
     return post.question is None and is_known(connection, message)
+
+
+def _put(
+    connection: sqlite3.Connection, statement: str, message: MessageRow, *limits: object
+) -> bool:
+    """Send a message by this statement, tell it its place, and wake its receiver; whether it did.
+
+    A transaction that is undone is written again as a whole: what was told last holds.
+    """
+    values = (message.task, message.id, message.sender, message.body, message.sent_at)
+    written = connection.execute(statement, values + limits)
+    message.position = written.lastrowid if written.rowcount else None
+    if message.position is None:
+        return False
+    _wake(connection, message.task, message.sent_at)
+    return True
 
 
 def is_known(connection: sqlite3.Connection, message: MessageRow) -> bool:
