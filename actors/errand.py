@@ -82,19 +82,23 @@ def packed_call(
 
 def asked_for(body: bytes) -> str:
     """The name of the handler that a message is for; empty where it is for none."""
-    parts = split(body)
+    return _name_in(split(body))
+
+
+def _name_in(parts: dict[str, bytes]) -> str:
     return str(from_json(parts["call"])) if "call" in parts else ""
 
 
 def read_call(actor: type[Actor], body: bytes) -> tuple[StepDefinition, dict[str, Any]]:
     """The handler of a message, and its arguments by name. Raises Unfit."""
-    name = asked_for(body)
+    parts = split(body)
+    name = _name_in(parts)
     definition = handler_of(actor, name)
     if definition is None:
         raise Unfit(f"there is no handler {name}" if name else "it is no call of a handler")
     codecs = _codecs(actor, definition)
     given: dict[str, Any] = {}
-    for parameter, data in split(split(body)["given"]).items():
+    for parameter, data in split(parts["given"]).items():
         if parameter not in codecs:
             raise Unfit(f"{name} has no parameter {parameter}")
         given[parameter] = _decoded(codecs[parameter], data, _argument(name, parameter))
@@ -161,9 +165,9 @@ def answer(life: Incarnation, mail: Mail, reply: bytes) -> None:
     """Take a message with the next commit, and answer to it."""
     ledger = life.ledger
     ledger.take(mail._replace(reply=reply))
-    parts = split(mail.body)
-    if "asker" in parts:
-        key, name = from_json(parts["asker"])
+    asker = split(mail.body).get("asker") if b'"asker"' in mail.body else None
+    if asker is not None:
+        key, name = from_json(asker)
         ledger.send(MessageRow(key, name, ledger.row.id, reply, ledger.clock.now()))
     life.waits.answered()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import uuid
 
 __all__ = ["chapter_prefix", "identity_of", "inside", "name_of", "stable_id"]
 
@@ -46,7 +45,8 @@ def stable_id(seed: bytes, *parts: str) -> str:
     number = int.from_bytes(hashed.digest(), "big")
     number = number & ~(0xF << 76) | 8 << 76
     number = number & ~(0x3 << 62) | 2 << 62
-    return str(uuid.UUID(int=number))
+    digits = f"{number:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def _quoted(text: str) -> str:

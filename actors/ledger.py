@@ -330,6 +330,11 @@ class Ledger:
     def status(self) -> Status:
         return self.progress.status
 
+    @property
+    def shown(self) -> Status | None:
+        """The status that the store has, or will have by what it was handed before."""
+        return None if self._sealed is None else self._sealed.status
+
     def _open(self) -> _Draft:
         draft = self._draft
         if draft is None:

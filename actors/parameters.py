@@ -13,6 +13,7 @@ _POSITIONAL: Final = (
     inspect.Parameter.POSITIONAL_ONLY,
     inspect.Parameter.POSITIONAL_OR_KEYWORD,
 )
+_NAMED: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 _SPREAD: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 _IMMUTABLE: Final = (str, int, float, bool, type(None), bytes)
 
@@ -20,7 +21,8 @@ _IMMUTABLE: Final = (str, int, float, bool, type(None), bytes)
 class Parameters:
     """The parameters of a step, without the actor itself."""
 
-    __slots__ = ("_defaults", "_named", "_plain", "_signature", "names", "required")
+    __slots__ = ("_by_name", "_defaults", "_named", "_needed", "_plain", "_signature", "names",
+                 "required")  # fmt: skip
 
     def __init__(self, signature: inspect.Signature | None) -> None:
         """None: nothing is known (a builtin), so arguments are named by their position."""
@@ -32,7 +34,9 @@ class Parameters:
         self._named = any(
             p.kind is inspect.Parameter.KEYWORD_ONLY and p.default is _MISSING for p in parameters
         )
-        self.required = sum(name not in self._defaults for name in self.names)
+        self._needed = frozenset(name for name in self.names if name not in self._defaults)
+        self.required = len(self._needed)
+        self._by_name = frozenset(p.name for p in parameters if p.kind in _NAMED)
 
     @classmethod
     def of(cls, function: Callable[..., Any], skip: int) -> Parameters:
@@ -63,7 +67,9 @@ class Parameters:
         if self._signature is None:
             return {str(place): value for place, value in enumerate(args)} | kwargs
         given: Iterable[tuple[str, Any]]
-        if kwargs or self._named or not self.required <= len(args) <= len(self._plain):
+        if not args and self._needed <= kwargs.keys() <= self._by_name:
+            given = [(name, kwargs[name]) for name in self.names if name in kwargs]
+        elif kwargs or self._named or not self.required <= len(args) <= len(self._plain):
             given = self._bind_fully(what, args, kwargs).items()
         else:
             given = zip(self._plain, args, strict=False)

@@ -14,6 +14,7 @@ from ..storage.records import Status, StepRow
 from . import rows
 from .errors import Suspended
 from .exits import Left
+from .idling import Idling
 from .mailbox import Mailbox
 from .reminders import next_reminder, remind
 from .standstill import Look
@@ -73,7 +74,7 @@ class Waits:
         self._seat = seat
         self.mailbox = Mailbox(life.environment, life.ledger, self._poked)
         self._standing: dict[Wait, None] = {}
-        self._idle: Timer | None = None
+        self._idle = Idling(life.clock, life.environment.idle_after, self._has_idled)
         self._calm: Timer | None = None
         self._overdue = False
         self._seen = _UNSEEN
@@ -289,10 +290,11 @@ class Waits:
         self.resting = True
         life.ledger.change(status=Status.WAITING)
         life.ledger.due(self._earliest())
-        life.ledger.event("task_waiting")
+        if life.ledger.shown is not Status.WAITING:
+            life.ledger.event("task_waiting")
         if self._seat is not None:
             self._seat.rests()
-        self._idle = life.clock.call_later(life.environment.idle_after, self._has_idled)
+        self._idle.begins()
 
     def _has_idled(self) -> None:
         self._overdue = True
@@ -373,6 +375,7 @@ class Waits:
     def end(self) -> None:
         """The life is over: nobody stands in a wait of it any more, nor at a lock for its sake."""
         self._disarm()
+        self._idle.cancel()
         self.mailbox.close()
         self._life.environment.lookout.forget(self)
         for wait in self._standing:
@@ -387,9 +390,7 @@ class Waits:
         if self._calm is not None:
             self._calm.cancel()
             self._calm = None
-        if self._idle is not None:
-            self._idle.cancel()
-            self._idle = None
+        self._idle.ends()
 
 
 def _look_at(task: asyncio.Task[Any]) -> None:
