@@ -47,8 +47,8 @@ class Called:
 
     def number(self, name: str, key: str) -> int:
         """Count one more call of this name and key; which one it is, from 1."""
-        occurrence = self._counts.get((name, key), 0) + 1
-        self._counts[name, key] = occurrence
+        named = name, key
+        occurrence = self._counts[named] = self._counts.get(named, 0) + 1
         return occurrence
 
     def forget(self, call: Call) -> None:
@@ -62,13 +62,18 @@ class Called:
     def is_ambiguous(self, name: str, caller: Caller) -> bool:
         """Whether another asyncio task has a call without a key of this name under way."""
         known = self._unkeyed.get(name)
-        return known is not None and any(not _same(call.caller, caller) for call in known.flights)
+        if known is None or not known.flights:
+            return False
+        return any(not _same(call.caller, caller) for call in known.flights)
 
     def calls_from(self, name: str, caller: Caller) -> bool:
         """Note who calls; whether the last call of this name came from the same, or was none."""
-        new = _Unkeyed(caller)
-        known = self._unkeyed.setdefault(name, new)  # threads of one step may call at once
-        same = known is new or _same(known.caller, caller)
+        known = self._unkeyed.get(name)
+        if known is None:  # threads of one step may call at once
+            known = self._unkeyed.setdefault(name, _Unkeyed(caller))
+        if known.caller is caller:
+            return True
+        same = _same(known.caller, caller)
         known.caller = caller
         return same
 

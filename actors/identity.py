@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
+from typing import Final
 
 __all__ = ["chapter_prefix", "identity_of", "inside", "name_of", "stable_id"]
 
@@ -24,7 +26,7 @@ def inside(identity: str) -> str:
 
 def identity_of(prefix: str, name: str, key: str, occurrence: int) -> str:
     """The identity of a call: `prefix`, name, key, and which call of these it is (from 1)."""
-    identity = prefix + _quoted(name)
+    identity = prefix + _quoted_name(name)
     if key:
         identity += ":" + _quoted(_short(key))
     return identity if occurrence == 1 else f"{identity}#{occurrence}"
@@ -53,6 +55,9 @@ def _quoted(text: str) -> str:
     if _SPECIAL.search(text) is None:
         return text
     return _SPECIAL.sub(lambda found: f"%{ord(found.group()):02X}", text)
+
+
+_quoted_name: Final = functools.lru_cache(maxsize=4096)(_quoted)
 
 
 def _short(key: str) -> str:

@@ -186,12 +186,12 @@ class _Repeated:
 
 def _last_writers(loaded: Loaded) -> dict[str, tuple[str, bytes]]:
     """For each field changed since the base: who changed it last, and to what."""
-    writes: list[tuple[int, str, bytes | None]] = [
+    writes = [
         (row.seq, row.identity, row.changes)
         for row in loaded.steps
-        if row.seq is not None and not row.above
+        if row.seq is not None and row.changes is not None and not row.above
     ]
-    writes += [(run.seq, _RUN, run.changes) for run in loaded.runs]
+    writes += [(run.seq, _RUN, run.changes) for run in loaded.runs if run.changes is not None]
     last: dict[str, tuple[str, bytes]] = {}
     for _, writer, changes in sorted(writes, key=lambda write: write[0]):
         for name, data in split(changes).items():

@@ -308,8 +308,17 @@ def _members(text: str, read: Callable[[str, int], tuple[T, int]]) -> dict[str, 
     return found
 
 
+def _end(text: str, start: int) -> int:
+    """Where the value that begins at `start` ends."""
+    quote = text.find('"', start + 1) if text[start] == '"' else -1
+    if quote > 0 and text.find("\\", start, quote) < 0:  # the two cost less than a scan
+        return quote + 1
+    end: int = _scan(text, start)[1]
+    return end
+
+
 def _value(text: str, start: int) -> tuple[bytes, int]:
-    _, end = _scan(text, start)
+    end = _end(text, start)
     return text[start:end].encode(), end
 
 
@@ -318,7 +327,7 @@ def _items(text: str, start: int) -> tuple[list[bytes], int]:
     items: list[bytes] = []
     place = start + 1
     while text[place] != "]":
-        _, end = _scan(text, place)
+        end = _end(text, place)
         items.append(text[place:end].encode())
         place = end + 1 if text[end] == "," else end
     return items, place + 1

@@ -69,7 +69,7 @@ class Call:
         self.definition = definition
         self.args = args
         self.kwargs = kwargs
-        self.key = checked_text("key", key)
+        self.key = checked_text("key", key) if key else key
         self.occurrence = occurrence
         self.identity = identity_of(scope.prefix, definition.name, key, occurrence)
         self.digest, self.preview = definition.digest_of(args, kwargs)
@@ -268,15 +268,15 @@ class Scope:
 
     def show(self, row: StepRow) -> None:
         """Let the view show what a finished step changed, as far as no newer one has."""
-        if row.seq is None or (row.changes is None and row.appends is None):
+        seq = row.seq
+        if seq is None or (row.changes is None and row.appends is None):
             return
-        fields = {
-            name: data
-            for name, data in split(row.changes).items()
-            if self.called.placed.get(name, 0) < row.seq
-        }
-        place(self.view, fields, split_items(row.appends), row.seq, row.identity)
-        self.shows(fields, row.seq)
+        fields = split(row.changes)
+        if fields:
+            placed = self.called.placed
+            fields = {name: data for name, data in fields.items() if placed.get(name, 0) < seq}
+        place(self.view, fields, split_items(row.appends), seq, row.identity)
+        self.shows(fields, seq)
 
     def shows(self, fields: Any, seq: int) -> None:
         """The view already shows these fields as the checkpoint `seq` left them."""

@@ -27,7 +27,7 @@ __all__ = [
     "check_contents",
     "check_links",
     "check_place",
-    "is_half_made",
+    "is_checked",
     "network_filesystem",
     "resolve",
     "set_pragmas",
@@ -135,7 +135,7 @@ def size_of(path: Path) -> int | None:
     return size
 
 
-def is_half_made(connection: sqlite3.Connection, path: Path) -> bool:
+def _is_half_made(connection: sqlite3.Connection, path: Path) -> bool:
     """Whether the making of this file was cut off before its first transaction was through.
 
     Only opening it for writing undoes that transaction. A larger file is none of ours: our later
@@ -156,6 +156,14 @@ def is_half_made(connection: sqlite3.Connection, path: Path) -> bool:
     except sqlite3.Error:
         return False
     return False
+
+
+def is_checked(connection: sqlite3.Connection, path: Path) -> bool:
+    """Whether the contents of an existing file were checked: not where it is half made."""
+    if _is_half_made(connection, path):
+        return False
+    check_contents(connection, path)
+    return True
 
 
 def check_contents(connection: sqlite3.Connection, path: Path) -> None:

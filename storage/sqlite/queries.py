@@ -62,7 +62,9 @@ def _task_row(row: tuple[Any, ...]) -> TaskRow:
 
 def step_row(row: tuple[Any, ...]) -> StepRow:
     """A row with the columns of StepRow as a record."""
-    return StepRow._make((*row[:_OUTCOME], _OUTCOMES[row[_OUTCOME]], *row[_OUTCOME + 1 :]))
+    columns = list(row)
+    columns[_OUTCOME] = _OUTCOMES[columns[_OUTCOME]]
+    return StepRow._make(columns)
 
 
 def _effect_row(row: tuple[Any, ...]) -> EffectRow:
@@ -329,7 +331,7 @@ def _head(
         effects=tuple(effects(connection, row.key)),
         appends=_appends(connection, row.key, upto),
         steps=steps_page(connection, row.key, progress.chapter, upto if recent else -1, "", limit),
-        step_appends=appends_page(connection, row.key, upto, "", limit),
+        step_appends=appends_page(connection, row.key, upto, "", limit) if upto > 0 else [],
     )
 
 

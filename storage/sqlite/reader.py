@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Callable
 from functools import partial
@@ -106,5 +107,5 @@ class Reader:
         await self._hops.ended()
 
 
-def _by_number(step: StepRow) -> tuple[bool, int]:
-    return step.seq is None, step.seq or 0
+def _by_number(step: StepRow) -> float:
+    return math.inf if step.seq is None else step.seq

@@ -67,10 +67,9 @@ def _through(file: Path, read: Callable[[sqlite3.Connection], T]) -> T:
     connection = sqlite3.connect(_uri_of(file), uri=True, isolation_level=None)
     try:
         connection.execute("PRAGMA query_only = 1")
-        if opening.is_half_made(connection, file):
+        if not opening.is_checked(connection, file):
             why = "its making was cut off, so there is nothing in it yet"
             raise StoreUnreadable(str(file), why, "open it with a Runtime once")
-        opening.check_contents(connection, file)
         if connection.execute("PRAGMA user_version").fetchone() == (0,):
             raise StoreUnreadable(str(file), "no runtime has used it yet", _REMEDY)
         connection.execute("BEGIN")

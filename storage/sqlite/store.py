@@ -131,10 +131,8 @@ async def _check_or_create(file: Path) -> None:
     size = opening.size_of(file)
     if size is None:
         await _through(file, "rwc", _nothing)
-    elif size and await _through(file, "ro", partial(opening.is_half_made, path=file)):
+    elif size and not await _through(file, "ro", partial(opening.is_checked, path=file)):
         await _through(file, "rw", partial(opening.check_contents, path=file))
-    elif size:
-        await _through(file, "ro", partial(opening.check_contents, path=file))
 
 
 async def _through(file: Path, mode: str, function: Callable[[sqlite3.Connection], T]) -> T:

@@ -173,6 +173,7 @@ def test_a_field_whose_type_is_nowhere_is_refused() -> None:
     [
         {},
         {"a": b"1"},
+        {"a": b'"plain, ]}"', "b": b'""', "c": b'"\\\\"', "d": b'["\\""]'},
         {"a": b'"x,}]\\"\\u00fc"', "ü": '["ü",{"b":[]}]'.encode(), "c": b"-1.50e+10", "d": b"null"},
     ],
 )
