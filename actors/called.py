@@ -1,4 +1,4 @@
-"""What one scope knows of what was called in it: numbers, callers, failures, effects."""
+"""What one scope knows of what was called in it: numbers, callers, and what calls have left."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .late import RunningCall
     from .scope import Call
 
-__all__ = ["Called", "Caller", "present_caller"]
+__all__ = ["Called", "Caller", "Traces", "present_caller"]
 
 Caller = weakref.ref[asyncio.Task[object]] | None
 """The asyncio task that a step was called from, if it was one."""
@@ -27,10 +27,10 @@ class _Unkeyed:
         self.flights: list[Call] = []
 
 
-class Called:
-    """Made with the first call in a scope: most attempts call nothing."""
+class Traces:
+    """What the calls in a scope have left; made with the first that leaves something."""
 
-    __slots__ = ("_counts", "_unkeyed", "effect_keys", "failures", "nested", "placed", "running")
+    __slots__ = ("effect_keys", "failures", "nested", "placed", "running")
 
     def __init__(self) -> None:
         self.failures: dict[str, int] = {}
@@ -42,20 +42,27 @@ class Called:
         self.effect_keys: set[str] = set()
         self.running: list[RunningCall] = []
         """Calls of effects that are under way in it."""
-        self._counts: dict[tuple[str, str], int] = {}
+
+
+class Called:
+    """Made with the first call in a scope: most attempts call nothing."""
+
+    __slots__ = ("_counts", "_unkeyed")
+
+    def __init__(self) -> None:
+        self._counts: dict[str | tuple[str, str], int] = {}
+        """By name, or name and key."""
         self._unkeyed: dict[str, _Unkeyed] = {}
 
     def number(self, name: str, key: str) -> int:
         """Count one more call of this name and key; which one it is, from 1."""
-        named = name, key
+        named = (name, key) if key else name
         occurrence = self._counts[named] = self._counts.get(named, 0) + 1
         return occurrence
 
-    def forget(self, call: Call) -> None:
-        """Keep nothing of a call that has ended and is never made again."""
-        self._counts.pop((call.definition.name, call.key), None)
-        self.failures.pop(call.identity, None)
-        self.nested.discard(call.identity)
+    def forget(self, name: str, key: str) -> None:
+        """Count calls of this name and key from 1 again."""
+        self._counts.pop((name, key) if key else name, None)
 
     # --- calls without a key ----------------------------------------------------------
 

@@ -173,5 +173,5 @@ class Keeping:
     def remember(self, call: Call, row: StepRow) -> None:
         """Keep the outcome of a step below a step, for the next attempt of that."""
         if call.scope is not self.root:
-            call.scope.called.nested.add(row.identity)
+            call.scope.traces.nested.add(row.identity)
             self.journal.recollection.put(row)

@@ -135,7 +135,6 @@ class Ledger:
         "_environment",
         "_latest",
         "_loop",
-        "_new",
         "_sealed",
         "committed",
         "event_seq",
@@ -148,7 +147,8 @@ class Ledger:
     def __init__(
         self, environment: Environment, row: TaskRow, *, new: NewTask | None = None
     ) -> None:
-        self.row = row
+        self.row = NewTask._make(row[:-1]) if new is None else new
+        """What of the task's row is written once; the rest is its progress."""
         self.progress = row.progress
         self.seq = row.progress.seq
         self.event_seq = row.progress.event_seq
@@ -157,7 +157,6 @@ class Ledger:
         self._sealed: Progress | None = None if new is not None else row.progress
         self.committed = self._sealed
         """The progress as the newest commit left it; None before the first one."""
-        self._new = new
         self._draft: _Draft | None = None
         self._latest: _Draft | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -350,14 +349,13 @@ class Ledger:
         self._latest = draft
         after = self.progress.advanced(self.seq, self.event_seq, self.clock.now())
         before, self._sealed, self.progress = self._sealed, after, after
-        new, self._new = self._new, None
         row = self.row
         commit = Commit(
             row.key,
             row.id,
             before,
             after,
-            new=new,
+            new=row if before is None else None,
             steps=tuple(draft.steps.values()),
             events=tuple(draft.events),
             parent=row.parent,

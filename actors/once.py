@@ -74,7 +74,7 @@ async def perform_once(
     _ = scope.life.here()
     if not callable(fn):
         raise BadCall("fn", fn, "cannot be called", 'ctx.once("key", function, *arguments)')
-    effect_keys = scope.called.effect_keys
+    effect_keys = scope.traces.effect_keys
     if key in effect_keys:
         raise DuplicateKey(key, scope.identity or "run")
     effect_keys.add(key)
@@ -164,7 +164,7 @@ async def _do(once: _Once) -> Any:
         raise
     life.check_fenced()
     running = RunningCall(life.environment, life.task_id, row)
-    once.scope.called.running.append(running)
+    once.scope.traces.running.append(running)
     try:
         try:
             value = await _call(once, running)
@@ -172,7 +172,7 @@ async def _do(once: _Once) -> Any:
             return await _raised(once, row, error)
         return await _received(once, row, value)
     finally:
-        once.scope.called.running.remove(running)
+        once.scope.traces.running.remove(running)
         running.leave()
 
 

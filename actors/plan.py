@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..storage.records import Outcome
 from .actor import steps_of
 from .execution import perform
 
@@ -22,20 +22,20 @@ async def run_plan(life: Incarnation) -> Any:
     last step ends the task in its own commit.
     """
     root, recollection = life.root, life.journal.recollection
-    steps = steps_of(life.actor)
-    names = tuple(steps)
-    finished = next((name for name in reversed(names) if _is_finished(life, steps[name])), None)
+    steps = tuple(steps_of(life.actor).values())
+    finished, last = _newest_finished(life, steps), steps[-1]
     output: Any = None
-    for name in names:
-        call = root.make_call(steps[name], (), {})
-        if name == finished:
+    for step in steps:
+        call = root.make_call(step, (), {})
+        if step is finished:
             finished = None
         elif finished is not None and recollection.get(call.identity) is None:
             life.ledger.event("step_inserted", step=call.identity)
-        output = await perform(life, call, ends_plan=name == names[-1])
+        output = await perform(life, call, ends_plan=step is last)
     return output
 
 
-def _is_finished(life: Incarnation, step: StepDefinition) -> bool:
-    row = life.journal.recollection.get(life.root.prefix + step.name)
-    return row is not None and row.outcome is Outcome.COMPLETED
+def _newest_finished(life: Incarnation, steps: Sequence[StepDefinition]) -> StepDefinition | None:
+    """The last step that has a checkpoint."""
+    prefix, recollection = life.root.prefix, life.journal.recollection
+    return next((one for one in reversed(steps) if recollection.awaits(prefix + one.name)), None)

@@ -29,6 +29,7 @@ T = TypeVar("T")
 
 UNSHARED: Final = object()
 """Stands for a value of which each view makes its own."""
+_NO_LOGS: Final[dict[str, Backing]] = {}
 
 
 class Cell:
@@ -179,7 +180,8 @@ class Schema:
         }
         shared = {name: cell.shared for name, cell in cells.items() if cell.shared is not UNSHARED}
         size = sum(len(cell.data) for cell in cells.values())
-        return Frame(cells, {name: Backing() for name in self.log_fields}, shared, size)
+        logs = {name: Backing() for name in self.log_fields} if self.log_fields else _NO_LOGS
+        return Frame(cells, logs, shared, size)
 
     def lift(
         self, fields: Mapping[str, bytes], version: int, to: int | None = None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..storage.errors import StaleAttempt
 from ..storage.records import StepRow
-from .called import Called, Caller, present_caller
+from .called import Called, Caller, Traces, present_caller
 from .ctx import Ctx
 from .current import CURRENT
 from .errors import AmbiguousStep, BadCall, checked_text
@@ -81,7 +81,7 @@ class Call:
     def goes_on_as(self, identity: str) -> None:
         """Be the call of this identity, which was made before the step had a key."""
         self.identity = identity
-        self.scope.called.nested.add(identity)
+        self.scope.traces.nested.add(identity)
 
 
 class Scope:
@@ -89,6 +89,7 @@ class Scope:
 
     __slots__ = (
         "_called",
+        "_traces",
         "calls",
         "ended",
         "halted",
@@ -114,6 +115,7 @@ class Scope:
         self.luggage: Luggage | None = None
         """What rides with the checkpoint, when this is an attempt."""
         self._called: Called | None = None
+        self._traces: Traces | None = None
 
     @property
     def called(self) -> Called:
@@ -125,14 +127,23 @@ class Scope:
         return called
 
     @property
+    def traces(self) -> Traces:
+        """What its calls have left."""
+        traces = self._traces
+        if traces is None:
+            with _FIRST:
+                traces = self._traces = self._traces or Traces()
+        return traces
+
+    @property
     def running_calls(self) -> Collection[RunningCall]:
         """Calls of effects that are under way in it."""
-        return () if self._called is None else tuple(self._called.running)
+        return () if self._traces is None else tuple(self._traces.running)
 
     @property
     def nested(self) -> Collection[str]:
         """Identities of steps called in it that are finished."""
-        return () if self._called is None else self._called.nested
+        return () if self._traces is None else self._traces.nested
 
     def packs(self) -> Luggage:
         """What rides with the checkpoint, to add something to it."""
@@ -273,7 +284,7 @@ class Scope:
             return
         fields = split(row.changes)
         if fields:
-            placed = self.called.placed
+            placed = self.traces.placed
             fields = {name: data for name, data in fields.items() if placed.get(name, 0) < seq}
         place(self.view, fields, split_items(row.appends), seq, row.identity)
         self.shows(fields, seq)
@@ -281,13 +292,20 @@ class Scope:
     def shows(self, fields: Any, seq: int) -> None:
         """The view already shows these fields as the checkpoint `seq` left them."""
         if fields:
-            placed = self.called.placed
+            placed = self.traces.placed
             for name in fields:
                 placed[name] = seq
 
     def failed(self, identity: str) -> None:
         """A StepFailed is about to be raised to the code of this scope."""
-        self.called.failures[identity] = self.calls
+        self.traces.failures[identity] = self.calls
+
+    def forget(self, call: Call) -> None:
+        """Keep nothing of a call that has ended and is never made again."""
+        self.called.forget(call.definition.name, call.key)
+        if self._traces is not None:
+            self._traces.failures.pop(call.identity, None)
+            self._traces.nested.discard(call.identity)
 
     def left_by(self, leaving: set[str]) -> set[str]:
         """Which failed steps get a fresh budget when an exception leaves this scope.
@@ -295,6 +313,6 @@ class Scope:
         Those whose StepFailed was found in it (`leaving`), and those after which nothing more
         was called.
         """
-        failures = {} if self._called is None else self._called.failures
+        failures = {} if self._traces is None else self._traces.failures
         last = {name for name, calls in failures.items() if calls == self.calls}
         return last | (leaving & failures.keys())

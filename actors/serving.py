@@ -83,7 +83,7 @@ async def _handle(life: Incarnation, mail: Mail) -> None:
     except StepFailed as failed:
         if failed.identity != call.identity or not errand.refuses:
             raise
-    life.root.called.forget(call)
+    life.root.forget(call)
     for effect in life.effects_of(call.identity):
         del life.effects[effect.operation]
 

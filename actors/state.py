@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 _MISSING: Final = object()
+_NO_LOGS: Final[Mapping[str, Log[Any]]] = {}
 
 
 class View:
@@ -49,14 +50,15 @@ class View:
         """For messages, once the attempt has ended."""
         self.family = family
         """Cached properties, shared by all views of one life of the actor."""
-        self.logs: dict[str, Log[Any]] = {}
+        self.logs: Mapping[str, Log[Any]] = _NO_LOGS
+        """Those that were touched."""
 
     def read(self, name: str) -> Any:
         """The value of a field as the frame has it: what the view sees at its first touch."""
         cell = self.frame.cells.get(name)
         if cell is None:
             log = Log.standing_on(LogView(self.schema.log_fields[name], self.frame.logs[name]))
-            self.logs[name] = log
+            self.logs = {**self.logs, name: log}
             return log
         if cell.shared is not UNSHARED:
             return cell.shared
@@ -123,7 +125,7 @@ def open_view(
     if schema.actor.__pydantic_post_init__:
         actor.model_post_init(None)
         _set_dict(actor, frame.shared.copy())  # what it does to fields counts at the start alone
-        view.logs.clear()
+        view.logs = _NO_LOGS
     return actor
 
 

@@ -38,7 +38,7 @@ class Commits:
         assert progress is not None  # there was a commit
         self.woken(key)
         if progress.status in _SETTLED and key in self._settled:
-            _wake(self._settled[key], ledger.row._replace(progress=progress))
+            _wake(self._settled[key], TaskRow(*ledger.row, progress))
 
     def woken(self, key: int) -> None:
         """Wake those who follow this task, of which others than its owner may have written."""

@@ -112,7 +112,7 @@ class Session:
             return None
         if committed.status not in (Status.RUNNING, Status.SUCCEEDED):
             return None  # it was ended here, and may have been let go on since
-        return life.ledger.row._replace(progress=committed)
+        return TaskRow(*life.ledger.row, committed)
 
     def steps_running(self, key: int) -> tuple[str, ...]:
         """Identities of the steps of a task that execute here just now."""

@@ -67,7 +67,8 @@ def _drafted(session: Session, order: Order) -> tuple[Ledger, Loaded]:
     ledger = first_commit(session.environment, born.new, born.first)
     appends = born.first.appends
     held = () if appends is None else ((0, appends),)
-    return ledger, Loaded(ledger.row, born.first, (), (), held, ())
+    row = TaskRow(*ledger.row, ledger.progress)
+    return ledger, Loaded(row, born.first, (), (), held, ())
 
 
 def check_same(stored: TaskRow | NewTask, asked: TaskRow | NewTask) -> None:

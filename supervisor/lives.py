@@ -65,6 +65,7 @@ class Lives:
         self._on_failure = on_failure
         self._on_leaving = on_leaving
         self._context = Context()
+        self._on_run_ended = self._run_ended  # one for all lives
         self._held: dict[int, Life] = {}
         self._cuts: set[asyncio.Task[None]] = set()
         self.graveyard: set[asyncio.Task[None]] = set()
@@ -100,7 +101,7 @@ class Lives:
         loop = asyncio.get_running_loop()
         name = f"everstep task {life.task_id}"
         life.task = loop.create_task(self._run(life), name=name, context=self._context.copy())
-        life.task.add_done_callback(self._run_ended, context=self._context)
+        life.task.add_done_callback(self._on_run_ended, context=self._context)
         return life
 
     async def _run(self, life: Life) -> None:
