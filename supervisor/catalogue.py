@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 
 from ..actors.actor import Actor, actor_name, all_actors
@@ -47,7 +48,13 @@ class Catalogue:
         }
 
     def get(self, name: str) -> type[Actor] | None:
-        """The class for a stored name; None where there is none, or more than one."""
+        """The class for a stored name; None where there is none, or more than one.
+
+        One that was told and that its module still shows needs no look at all the others.
+        """
+        told = self._told.get(name)
+        if told is not None and _is_shown(told):
+            return told
         return self.known().get(name)
 
     def _look(self) -> tuple[dict[str, type[Actor]], dict[str, list[str]]]:
@@ -67,6 +74,11 @@ class Catalogue:
         newest = {_path(actor): actor for actor in existing}
         told = {name: newest.get(_path(actor), actor) for name, actor in self._told.items()}
         return found | told, doubtful
+
+
+def _is_shown(actor: type[Actor]) -> bool:
+    """Whether its module has this very class under its name: so it was not defined again."""
+    return getattr(sys.modules.get(actor.__module__), actor.__qualname__, None) is actor
 
 
 def _path(actor: type[Actor]) -> str:

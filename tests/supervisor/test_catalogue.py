@@ -1,5 +1,7 @@
 """A stored name means the class that was told, or the only one there is."""
 
+import sys
+
 import pytest
 
 from everstep import Actor, UnknownActor, step
@@ -59,3 +61,17 @@ def test_only_the_classes_that_were_given_are_known() -> None:
 
     assert Catalogue([made]).known() == {"catalogue.Made": made}
     assert Catalogue([]).known() == {}
+
+
+def test_a_class_that_its_module_shows_is_found_without_a_look_at_all_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown, newer = defined("four"), defined("four")
+    shown.__qualname__ = newer.__qualname__ = "Shown"
+    catalogue = Catalogue([shown])
+
+    assert catalogue.get("catalogue.Made") is newer
+    monkeypatch.setattr(sys.modules[__name__], "Shown", shown, raising=False)
+    assert catalogue.get("catalogue.Made") is shown
+    monkeypatch.setattr(sys.modules[__name__], "Shown", newer)
+    assert catalogue.get("catalogue.Made") is newer
