@@ -18,8 +18,6 @@ from ..records import (
     Commit,
     EffectRow,
     EventRow,
-    NewTask,
-    Progress,
     Receipt,
     RunRow,
     SnapshotRow,
@@ -31,6 +29,7 @@ from . import births, children, messages, schedules, streams
 from .forgetting import forget
 from .fragments import insert
 from .steps import step_write
+from .tasks import task_write
 
 __all__ = ["FenceError", "Write", "write"]
 
@@ -43,30 +42,6 @@ def _excluded(*fields: str) -> str:
     return ", ".join(f"{field} = excluded.{field}" for field in fields)
 
 
-_TASK = NewTask._fields + Progress._fields
-
-_INSERT_TASK = f"""
-    {insert("task", _TASK)}
-    ON CONFLICT (id) DO NOTHING
-"""
-
-_FENCE = """
-    WHERE key = ? AND epoch IS ? AND incarnation = ? AND generation = ?
-      AND status = ? AND seq = ? AND event_seq = ?
-"""
-
-_UPDATE_TASK = f"""
-    UPDATE task SET {", ".join(f"{field} = ?" for field in Progress._fields)}
-    {_FENCE}
-"""
-
-# What an ordinary checkpoint changes of its task. Binding all columns and rewriting the entries
-# of the indexes would double the cost of the statement.
-_ADVANCE_TASK = f"""
-    UPDATE task SET seq = ?, event_seq = ?, updated_at = ?
-    {_FENCE}
-"""
-
 _RESET_STEP = """
     UPDATE step
     SET outcome = NULL, seq = NULL, error = NULL, output = NULL, changes = NULL, appends = NULL,
@@ -77,8 +52,10 @@ _RESET_STEP = """
 
 _INSERT_RUN = insert("run_change", RunRow._fields)
 
+_INSERT_SNAPSHOT = insert("snapshot", SnapshotRow._fields)
+
 _UPSERT_SNAPSHOT = f"""
-    {insert("snapshot", SnapshotRow._fields)}
+    {_INSERT_SNAPSHOT}
     ON CONFLICT (task, seq) DO UPDATE SET {_excluded("chapter", "version", "state")}
 """
 
@@ -146,13 +123,18 @@ def _write_commits(connection: sqlite3.Connection, commits: Sequence[Commit]) ->
     """Write commits of which only the first may have resets, one table after the other."""
     steps: list[StepRow] = []
     events: list[EventRow] = []
+    first: list[SnapshotRow] = []
     others: list[Commit] = []
     for commit in commits:
         steps += commit.steps
         events += commit.events
+        if commit.before is None:
+            first += commit.snapshots
         if _has_others(commit):
             others.append(commit)
-    _in_runs(connection, map(_task_write, commits))
+    _in_runs(connection, map(task_write, commits))
+    if first:
+        connection.executemany(_INSERT_SNAPSHOT, first)
     for commit in others[:1]:
         _reset(connection, commit.resets)
     _in_runs(connection, map(step_write, steps))
@@ -163,16 +145,17 @@ def _write_commits(connection: sqlite3.Connection, commits: Sequence[Commit]) ->
 
 
 def _has_others(commit: Commit) -> bool:
-    rare = commit.resets or commit.runs or commit.snapshots or commit.effects
+    later = commit.before is not None and commit.snapshots
+    rare = commit.resets or commit.runs or later or commit.effects
     mail = commit.sends or commit.takes or commit.seen is not None
     kin = commit.starts or commit.awaits or commit.follows or children.concerns_family(commit)
     return bool(rare or mail or kin or commit.chunks or commit.schedule)
 
 
-def _in_runs(connection: sqlite3.Connection, writes: Iterable[tuple[str, tuple[Any, ...]]]) -> None:
+def _in_runs(connection: sqlite3.Connection, writes: Iterable[tuple[str, Sequence[Any]]]) -> None:
     """Execute fenced statements in order; neighbours with the same statement go together."""
     statement = ""
-    run: list[tuple[Any, ...]] = []
+    run: list[Sequence[Any]] = []
     for wanted, parameters in writes:
         if wanted is not statement:
             if run:
@@ -181,41 +164,6 @@ def _in_runs(connection: sqlite3.Connection, writes: Iterable[tuple[str, tuple[A
         run.append(parameters)
     if run:
         _fenced(connection, statement, run)
-
-
-_SEQ = Progress._fields.index("seq")
-_CRASHES = Progress._fields.index("crashes")
-_UPDATED_AT = Progress._fields.index("updated_at")
-
-
-def _task_write(commit: Commit) -> tuple[str, tuple[Any, ...]]:
-    """The statement that writes the task's row, and its parameters."""
-    before, after = commit.before, commit.after
-    if before is None:
-        if commit.new is None:
-            raise ValueError(f"a commit of {commit.task_id!r} has neither `before` nor `new`")
-        return _INSERT_TASK, commit.new + after
-    fence = (
-        commit.task,
-        before.epoch,
-        before.incarnation,
-        before.generation,
-        str(before.status),
-        before.seq,
-        before.event_seq,
-    )
-    if _only_advances(before, after):
-        return _ADVANCE_TASK, (after.seq, after.event_seq, after.updated_at, *fence)
-    return _UPDATE_TASK, after + fence
-
-
-def _only_advances(before: Progress, after: Progress) -> bool:
-    """Whether nothing but the numbers and the time of the change differ."""
-    return (
-        before[:_SEQ] == after[:_SEQ]
-        and before[_CRASHES:_UPDATED_AT] == after[_CRASHES:_UPDATED_AT]
-        and before[_UPDATED_AT + 1 :] == after[_UPDATED_AT + 1 :]
-    )
 
 
 def _reset(connection: sqlite3.Connection, resets: Sequence[StepReset]) -> None:
@@ -228,7 +176,7 @@ def _write_others(connection: sqlite3.Connection, commit: Commit) -> None:
     """Write what few commits have: snapshots, effects, mail, children, pieces, a firing."""
     if commit.runs:
         connection.executemany(_INSERT_RUN, commit.runs)
-    for snapshot in commit.snapshots:
+    for snapshot in () if commit.before is None else commit.snapshots:
         connection.execute(_UPSERT_SNAPSHOT, snapshot)
         connection.execute(
             _DELETE_SNAPSHOTS, (snapshot.task, snapshot.seq, commit.after.chapter_seq)
@@ -271,9 +219,7 @@ def _write_receipt(connection: sqlite3.Connection, effect: EffectRow) -> None:
     _fenced(connection, _RECEIPT, [parameters])
 
 
-def _fenced(
-    connection: sqlite3.Connection, statement: str, rows: Sequence[tuple[Any, ...]]
-) -> None:
+def _fenced(connection: sqlite3.Connection, statement: str, rows: Sequence[Sequence[Any]]) -> None:
     """Execute a statement for each of `rows`, each of which must change exactly one row."""
     if connection.executemany(statement, rows).rowcount != len(rows):
         raise FenceError
