@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from ..storage.records import Loaded, RunRow, StepRow
 from .actor import Actor
 from .log import Backing, Item
-from .schema import Schema, join, split, split_items
+from .schema import Frame, Schema, join, split, split_items
 from .state import open_view, place
 
 if TYPE_CHECKING:
@@ -17,7 +17,15 @@ if TYPE_CHECKING:
 
     Write = tuple[int, StepRow | RunRow]
 
-__all__ = ["chapter_view", "lifted", "present", "present_view"]
+__all__ = ["Begun", "chapter_view", "lifted", "present", "present_view"]
+
+
+@dataclass(frozen=True, slots=True)
+class Begun(Loaded):
+    """What the store holds of a task that begins here and now."""
+
+    frame: Frame
+    """Its state, which needs not be read from what was just written; without the Logs."""
 
 
 def chapter_view(
@@ -28,7 +36,10 @@ def chapter_view(
     What is loaded must be in the form of the class: `lifted`.
     """
     schema = Schema.of(actor)
-    frame = schema.frame(split(loaded.base.state), limits)
+    if isinstance(loaded, Begun):
+        frame = loaded.frame
+    else:
+        frame = schema.frame(split(loaded.base.state), limits)
     for name, backing in _appended(schema, loaded).items():
         frame = frame.grow(name, backing)
     return open_view(schema, frame, anchor, family=family)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple, TypeGuard
 
-from ..storage.records import ChildRow, EventRow, NewTask, Progress, SnapshotRow
+from ..storage.records import ChildRow, EventRow, NewTask, Progress, SnapshotRow, TaskRow
 from .actor import Actor, actor_name, check_plan, is_generic
 from .environment import Environment
 from .errors import BadActor, BadCall
+from .history import Begun
 from .ledger import Ledger
-from .schema import Schema, join, join_items
+from .schema import Frame, Schema, join, join_items
+from .state import encoded_state
 from .values import Limits
 
 __all__ = [
@@ -32,6 +34,7 @@ class Template(NamedTuple):
     version: int
     state: bytes
     appends: bytes | None
+    frame: Frame
 
 
 class Newborn(NamedTuple):
@@ -39,15 +42,22 @@ class Newborn(NamedTuple):
 
     new: NewTask
     first: SnapshotRow
+    frame: Frame
+
+    def loaded(self, row: TaskRow) -> Begun:
+        """What the store will hold of the task once its first commit is written."""
+        held = () if self.first.appends is None else ((0, self.first.appends),)
+        return Begun(row, self.first, (), (), held, (), self.frame)
 
 
 def template_of(actor: Actor, limits: Limits) -> Template:
     """What is stored of an actor. Raises NotSerializable, PayloadTooLarge."""
     schema = Schema.of(type(actor))
-    fields, items = schema.dump(actor, limits)
+    frame, items = schema.begun(actor, limits)
     appends = join_items(items) if any(items.values()) else None
     name, given = actor_name(type(actor)), schema.given(actor)
-    return Template(name, given, schema.version, join(fields), appends)
+    state = join(encoded_state(frame))
+    return Template(name, given, schema.version, state, appends, frame)
 
 
 def first_commit(environment: Environment, new: NewTask, first: SnapshotRow, **said: str) -> Ledger:
@@ -89,7 +99,7 @@ def newborn(
         on_parent=on_parent,
     )
     first = SnapshotRow(new.key, 0, 1, template.version, template.state, template.appends)
-    return Newborn(new, first)
+    return Newborn(new, first, template.frame)
 
 
 def queued(born: Newborn, told: bytes) -> ChildRow:

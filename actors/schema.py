@@ -127,20 +127,28 @@ class Schema:
         """A field, for messages."""
         return f"the field {name!r} of {self.actor_name}"
 
-    def dump(
+    def begun(
         self, actor: Actor, limits: Limits = DEFAULT_LIMITS
-    ) -> tuple[dict[str, bytes], dict[str, list[bytes]]]:
-        """All fields, and the items of Logs, of an actor that is to be started.
+    ) -> tuple[Frame, dict[str, list[bytes]]]:
+        """The frame of an actor that is to be started, and the items of its Logs, which it lacks.
 
         Raises NotValid, NotSerializable and PayloadTooLarge.
         """
-        fields = {name: self._encode(name, getattr(actor, name), limits) for name in self.fields}
+        cells = {name: self._settled(name, getattr(actor, name), limits) for name in self.fields}
         logs = {
             name: [field.item(value, limits).data for value in getattr(actor, name)]
             for name, field in self.log_fields.items()
         }
-        self.check_size(sum(map(len, fields.values())), limits)
-        return fields, logs
+        frame = self._frame(cells)
+        self.check_size(frame.size, limits)
+        return frame, logs
+
+    def dump(
+        self, actor: Actor, limits: Limits = DEFAULT_LIMITS
+    ) -> tuple[dict[str, bytes], dict[str, list[bytes]]]:
+        """All fields, and the items of Logs, of an actor. Raises what `begun` does."""
+        frame, logs = self.begun(actor, limits)
+        return {name: cell.data for name, cell in frame.cells.items()}, logs
 
     def holds(self, actor: Actor, data: bytes) -> bool:
         """Whether stored state is that of the actor's fields, in whatever order a set came out."""
@@ -178,8 +186,11 @@ class Schema:
             else self._default(name, limits)
             for name in self.fields
         }
+        return self._frame(cells)
+
+    def _frame(self, cells: dict[str, Cell]) -> Frame:
         shared = {name: cell.shared for name, cell in cells.items() if cell.shared is not UNSHARED}
-        size = sum(len(cell.data) for cell in cells.values())
+        size = sum([len(cell.data) for cell in cells.values()])
         logs = {name: Backing() for name in self.log_fields} if self.log_fields else _NO_LOGS
         return Frame(cells, logs, shared, size)
 
@@ -226,8 +237,9 @@ class Schema:
             why = f"the class {self.actor.__name__} has no such field"
         return StateUnreadable(self.actor_name, f"the field {name!r}", why)
 
-    def _encode(self, name: str, value: Any, limits: Limits) -> bytes:
-        return self.fields[name].settle(value, self.where(name), limits)[0]
+    def _settled(self, name: str, value: Any, limits: Limits) -> Cell:
+        data, valid = self.fields[name].settle(value, self.where(name), limits)
+        return Cell(data, valid, "the start")
 
     def _plain(self, name: str, value: Any) -> Any:
         if name in self.log_fields:
@@ -243,8 +255,7 @@ class Schema:
                 "the stored state lacks it, and the class gives it no default",
             )
         value = field.get_default(call_default_factory=True, validated_data={})
-        data, valid = self.fields[name].settle(value, self.where(name), limits)
-        return Cell(data, valid, "the start")
+        return self._settled(name, value, limits)
 
 
 def _complete(actor: type[Actor]) -> None:

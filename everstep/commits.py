@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
 from .actors.ledger import Ledger
@@ -55,22 +55,16 @@ class Commits:
         finally:
             self._all.discard(waiter)
 
-    @contextmanager
-    def watch(self, key: int) -> Generator[asyncio.Future[None]]:
+    def watch(self, key: int) -> AbstractContextManager[asyncio.Future[None]]:
         """A future of the task's next commit. Raises what `close` was given."""
-        waiter = self._new(asyncio.Future[None])
-        with _among(self._any, key, waiter):
-            yield waiter
+        return _Among(self._any, key, self._new(asyncio.Future[None]))
 
-    @contextmanager
-    def watch_settled(self, key: int) -> Generator[asyncio.Future[TaskRow]]:
+    def watch_settled(self, key: int) -> AbstractContextManager[asyncio.Future[TaskRow]]:
         """A future of the next commit that may have ended the task. Raises what `close` was given.
 
         It is told the task's row as it was committed; when that is read, there may be a newer one.
         """
-        waiter = self._new(asyncio.Future[TaskRow])
-        with _among(self._settled, key, waiter):
-            yield waiter
+        return _Among(self._settled, key, self._new(asyncio.Future[TaskRow]))
 
     def close(self, error: EverstepError) -> None:
         """Raise `error` in all who wait, and in all who come."""
@@ -95,18 +89,27 @@ class Commits:
         return [waiter for present in sets for waiter in present]
 
 
-@contextmanager
-def _among(
-    waiters: dict[int, set[asyncio.Future[T]]], key: int, waiter: asyncio.Future[T]
-) -> Generator[None]:
-    waiters.setdefault(key, set()).add(waiter)
-    try:
-        yield
-    finally:
-        present = waiters[key]
-        present.discard(waiter)
+class _Among(AbstractContextManager[asyncio.Future[T]]):
+    """One who waits for a task, among others, while it is entered."""
+
+    __slots__ = ("_key", "_waiter", "_waiters")
+
+    def __init__(
+        self, waiters: dict[int, set[asyncio.Future[T]]], key: int, waiter: asyncio.Future[T]
+    ) -> None:
+        self._waiters = waiters
+        self._key = key
+        self._waiter = waiter
+
+    def __enter__(self) -> asyncio.Future[T]:
+        self._waiters.setdefault(self._key, set()).add(self._waiter)
+        return self._waiter
+
+    def __exit__(self, *_: object) -> None:
+        present = self._waiters[self._key]
+        present.discard(self._waiter)
         if not present:
-            del waiters[key]
+            del self._waiters[self._key]
 
 
 def _wake(waiters: Iterable[asyncio.Future[T]], what: T) -> None:

@@ -65,10 +65,7 @@ def _drafted(session: Session, order: Order) -> tuple[Ledger, Loaded]:
         seed=order.seed,
     )
     ledger = first_commit(session.environment, born.new, born.first)
-    appends = born.first.appends
-    held = () if appends is None else ((0, appends),)
-    row = TaskRow(*ledger.row, ledger.progress)
-    return ledger, Loaded(row, born.first, (), (), held, ())
+    return ledger, born.loaded(TaskRow(*ledger.row, ledger.progress))
 
 
 def check_same(stored: TaskRow | NewTask, asked: TaskRow | NewTask) -> None:

@@ -121,8 +121,10 @@ class Pools:
 
     def life(self, key: int) -> Life | None:
         """The life that holds this task here; None where it runs in no pool."""
-        found = (pool.life(key) for pool in self._all())
-        return next((life for life in found if life is not None), None)
+        for pool in self._all():
+            if (life := pool.life(key)) is not None:
+                return life
+        return None
 
     async def end(self, life: Life, decide: Callable[[Progress], Decision]) -> bool:
         """Let an operator end a life at once; False when it had ended by itself."""
