@@ -105,6 +105,7 @@ class Incarnation(Keeping):
             self._is_under_way = False
             if self._over is not None:
                 resolve(self._over)
+            self.dissolve()
 
     async def _enter(self) -> Exit | None:
         """Begin where the store says; how it ended, where it cannot, or is not to."""
@@ -131,7 +132,7 @@ class Incarnation(Keeping):
             self.ledger, self.schema.version, loaded, self._born, self._reset_after
         )
         self._begun = True
-        self.waits.mailbox.open()
+        self.waits.open()
         self.effects = {row.operation: row for row in loaded.effects}
 
     async def _chapter(self) -> Exit | None:
@@ -353,6 +354,7 @@ class Incarnation(Keeping):
 
     def take(self, call: Call) -> StepRow | None:
         """What is recorded of this call. Halts the task where its arguments do not fit."""
+        self.check_fenced()
         row = self.journal.recollection.take(call)
         if row is None or call.key or row.digest == call.digest:
             return row

@@ -95,6 +95,18 @@ class Keeping:
         if self.fenced is not None:
             raise self.fenced
 
+    def dissolve(self) -> None:
+        """The life is over: let go of what refers to it, unless something may come back to it.
+
+        So all of it is freed at once, and the collector finds nothing. Code of the user that is
+        left has a view, and through that this life, which refuses its calls.
+        """
+        if not self._begun or self.draining or self.suspended or not self.root.ended:
+            return
+        if self.journal.traffic.is_idle and not self.is_acting:
+            self._begun = False
+            del self.waits, self.root.view, self.root
+
     # --- the log, and effects -----------------------------------------------------------
 
     def note(self, kind: str, step: str | None, data: dict[str, Any]) -> None:

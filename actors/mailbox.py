@@ -25,11 +25,10 @@ class Mailbox:
     __slots__ = ("_environment", "_found", "_ledger", "_reads", "_stale", "_untaken", "_wake",
                  "seen")  # fmt: skip
 
-    def __init__(self, environment: Environment, ledger: Ledger, wake: Callable[[], None]) -> None:
-        """`wake` is told, on the loop, when something has come."""
+    def __init__(self, environment: Environment, ledger: Ledger) -> None:
         self._environment = environment
         self._ledger = ledger
-        self._wake = wake
+        self._wake = _nobody
         self._found: list[Mail] = []
         self._stale = True
         self._reads = 0
@@ -39,14 +38,16 @@ class Mailbox:
         self.seen = 0
         """Place of the newest message that was read or handed to it."""
 
-    def open(self) -> None:
-        """From now on be told what comes."""
+    def open(self, wake: Callable[[], None]) -> None:
+        """From now on be told what comes, and call `wake` on the loop then."""
         row = self._ledger.row
         self._environment.mailboxes[row.key] = self._environment.addresses[row.id] = self
+        self._wake = wake
         self._stale = True
 
     def close(self) -> None:
-        """Be told no more."""
+        """Be told no more, and wake nobody."""
+        self._wake = _nobody
         environment, row = self._environment, self._ledger.row
         if environment.mailboxes.get(row.key) is self:
             del environment.mailboxes[row.key], environment.addresses[row.id]
@@ -126,3 +127,7 @@ class Mailbox:
             self._reads -= 1
         if self.seen > before:
             self._wake()
+
+
+def _nobody() -> None:
+    """Whom to wake while it is closed."""

@@ -72,9 +72,9 @@ class Waits:
     def __init__(self, life: Incarnation, seat: Seat | None) -> None:
         self._life = life
         self._seat = seat
-        self.mailbox = Mailbox(life.environment, life.ledger, self._poked)
+        self.mailbox = Mailbox(life.environment, life.ledger)
         self._standing: dict[Wait, None] = {}
-        self._idle = Idling(life.clock, life.environment.idle_after, self._has_idled)
+        self._idle: Idling | None = None
         self._calm: Timer | None = None
         self._overdue = False
         self._seen = _UNSEEN
@@ -220,6 +220,10 @@ class Waits:
             life.ledger.event("wait_cancelled", step=wait.row.identity)
             life.ledger.write()
 
+    def open(self) -> None:
+        """A chapter of the life begins: from now on its mailbox wakes those who listen."""
+        self.mailbox.open(self._poked)
+
     def _poked(self) -> None:
         """A message has come."""
         for wait in self._standing:
@@ -294,6 +298,8 @@ class Waits:
             life.ledger.event("task_waiting")
         if self._seat is not None:
             self._seat.rests()
+        if self._idle is None:
+            self._idle = Idling(life.clock, life.environment.idle_after, self._has_idled)
         self._idle.begins()
 
     def _has_idled(self) -> None:
@@ -375,7 +381,9 @@ class Waits:
     def end(self) -> None:
         """The life is over: nobody stands in a wait of it any more, nor at a lock for its sake."""
         self._disarm()
-        self._idle.cancel()
+        if self._idle is not None:
+            self._idle.cancel()
+            self._idle = None
         self.mailbox.close()
         self._life.environment.lookout.forget(self)
         for wait in self._standing:
@@ -390,7 +398,8 @@ class Waits:
         if self._calm is not None:
             self._calm.cancel()
             self._calm = None
-        self._idle.ends()
+        if self._idle is not None:
+            self._idle.ends()
 
 
 def _look_at(task: asyncio.Task[Any]) -> None:

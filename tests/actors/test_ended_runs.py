@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
 
 from everstep.actors.actor import Actor
 from everstep.actors.backoff import fixed
@@ -10,6 +15,7 @@ from everstep.actors.exits import Crashed, Released, Succeeded
 from everstep.actors.failures import StepFailed
 from everstep.actors.retry import Retry
 from everstep.actors.step import step
+from everstep.storage.errors import StaleAttempt, StaleIncarnation
 from everstep.testing import ManualClock
 from tests.actors.driver import driving
 from tests.actors.slow_store import SlowStore
@@ -167,3 +173,50 @@ async def test_a_step_cancelled_while_its_failure_is_written_leaves_nothing() ->
 
         assert await driver.again(ledger, Racing) == Succeeded()
         assert seen == ["cancelled", "returned"]
+
+
+async def test_a_life_that_has_ended_leaves_nothing_to_the_collector() -> None:
+    class Plain(Actor, name="ended_runs.plain"):
+        number: int = 0
+
+        @step
+        async def count(self) -> None:
+            self.number += 1
+
+        async def run(self) -> int:
+            await self.count()
+            return self.number
+
+    async with driving() as driver:
+        await driver.run(Plain())  # makes what is made once
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(20):
+                assert await driver.run(Plain()) == Succeeded()
+            assert gc.collect() < 20  # less than one object of each
+        finally:
+            gc.enable()
+
+
+async def test_a_step_that_was_called_and_is_awaited_after_the_end_is_refused() -> None:
+    left: list[Coroutine[Any, Any, None]] = []
+    views: list[Any] = []
+
+    class Leaving(Actor, name="ended_runs.leaving"):
+        async def run(self) -> None:
+            views.append(self)
+            left.append(self.work())
+
+        @step
+        async def work(self) -> None:
+            raise AssertionError("its life is over")
+
+    async with driving() as driver:
+        assert await driver.run(Leaving()) == Succeeded()
+        with pytest.raises(StaleIncarnation):
+            await left[0]
+        with pytest.raises(StaleAttempt):
+            await views[0].work()
+        with pytest.raises(StaleAttempt):
+            views[0].ctx.now()
