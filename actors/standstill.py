@@ -21,7 +21,7 @@ from .leash import Leash
 if TYPE_CHECKING:
     from .scope import Scope
 
-__all__ = ["Look", "Lookout"]
+__all__ = ["Look", "Lookout", "unheard"]
 
 AnyTask = asyncio.Task[Any]
 
@@ -240,3 +240,9 @@ def _place(task: AnyTask) -> tuple[str, str]:
     if frame is None:
         return "", ""
     return str(frame.f_globals.get("__name__", "")), frame.f_code.co_name
+
+
+def unheard(task: AnyTask) -> None:
+    """Nobody needs to be told that a task of a life that left memory has ended by that."""
+    if not task.cancelled():
+        task.exception()

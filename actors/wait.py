@@ -73,6 +73,13 @@ class Wait:
         """Whether something else than the clock may end it."""
         return self.listens or self.child is not None
 
+    def lasts(self, seconds: float) -> bool:
+        """Whether it is known already that it does not end within these seconds."""
+        due = self.due
+        return (
+            due is not None and not self.is_open and left_of(self.scope.life.clock, due) > seconds
+        )
+
 
 @contextmanager
 def under_way(call: Call) -> Generator[None]:

@@ -17,7 +17,7 @@ from .exits import Left
 from .idling import Idling
 from .mailbox import Mailbox
 from .reminders import next_reminder, remind
-from .standstill import Look
+from .standstill import Look, unheard
 from .traffic import resolve
 from .wait import Answer, Wait
 
@@ -322,11 +322,7 @@ class Waits:
 
     def _is_long(self) -> bool:
         """Whether it is known already that no wait ends within `idle_after`."""
-        after, clock = self._life.environment.idle_after, self._life.clock
-        return all(
-            wait.due is not None and not wait.is_open and left_of(clock, wait.due) > after
-            for wait in self._standing
-        )
+        return all(wait.lasts(self._life.environment.idle_after) for wait in self._standing)
 
     def _earliest(self) -> Due | None:
         dues = [due for wait in self._standing for due in wait.dues]
@@ -353,7 +349,7 @@ class Waits:
             ledger.write()
         life.suspend(Left())
         for task in self._seen.tasks:
-            task.add_done_callback(_look_at)
+            task.add_done_callback(unheard)
         for wait in self._standing:
             if wait.woken is not None and not wait.woken.done():
                 wait.woken.set_exception(Suspended(life.task_id))
@@ -400,9 +396,3 @@ class Waits:
             self._calm = None
         if self._idle is not None:
             self._idle.ends()
-
-
-def _look_at(task: asyncio.Task[Any]) -> None:
-    """Nobody needs to be told that a task of a life that left memory has ended by that."""
-    if not task.cancelled():
-        task.exception()
