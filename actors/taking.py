@@ -40,6 +40,7 @@ async def take(
         life.sync(call.scope)
         return _body(call, row)
     await life.gate()
+    waits = life.waits  # which the life lets go of at its end, and code that is left may stand in
     with under_way(call):
         if question is not None:
             kept = None if row is None else row.output
@@ -47,15 +48,15 @@ async def take(
         wait = Wait(call.scope, begun(call, row, timeout, question), listens=True)
 
         async def answer() -> Answer | None:
-            mail = await life.waits.mailbox.first(fits)
+            mail = await waits.mailbox.first(fits)
             if mail is not None:
                 return Answer(mail.body, mail)
             if wait.is_over:
                 return Answer(TIMED_OUT)
-            life.waits.reminds(wait)
+            waits.reminds(wait)
             return None
 
-        return _body(call, await life.waits.until(wait, answer))
+        return _body(call, await waits.until(wait, answer))
 
 
 def begun(call: Call, row: StepRow | None, timeout: object, question: bytes | None) -> StepRow:
