@@ -111,14 +111,20 @@ class Server(Generic[A]):
         name = self._name(session, request_id)
         key = await self.made_sure(session)
         with _reply(session, key, name) as reply:
-            await self._post(session, key, name, call.body)
             over: asyncio.Future[None] = session.loop.create_future()
             timer = None
-            if limit is not None:
-                due = limit(session.clock)
-                timer = session.clock.call_later(due.delay, lambda: resolve(over))
             try:
-                data = await self._replied(session, key, name, call, reply, over)
+                with session.commits.watch_settled(key) as settled:
+                    await self._post(session, key, name, call.body)
+                    if limit is not None:
+                        due = limit(session.clock)
+                        timer = session.clock.call_later(due.delay, lambda: resolve(over))
+                    if request_id is None:  # nobody has asked this before: only what comes answers
+                        await _first(reply, over, settled)
+                if request_id is None and reply.done():
+                    data = reply.result()
+                else:
+                    data = await self._replied(session, key, name, call, reply, over)
             finally:
                 if timer is not None:
                     timer.cancel()
@@ -202,14 +208,12 @@ class Server(Generic[A]):
                     return found.reply
                 if found.status in ENDED:
                     raise TaskEnded(self.id, str(found.status))
-                futures: list[asyncio.Future[Any]] = [reply, over, settled]
-                await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
+                await _first(reply, over, settled)
                 if reply.done():
                     return reply.result()
                 if over.done():
                     again = f"ask again for its reply: request_id={name!r}"
                     raise WaitTimeout("ask", f"{call.definition.name} of {self.id}", again)
-                settled.result()
 
     def _check_repeat(self, name: str, recorded: str, asked: str) -> None:
         if recorded != asked:
@@ -225,6 +229,16 @@ class _Call:
     def __init__(self, definition: StepDefinition, body: bytes) -> None:
         self.definition = definition
         self.body = body
+
+
+async def _first(
+    reply: asyncio.Future[bytes], over: asyncio.Future[None], settled: asyncio.Future[TaskRow]
+) -> None:
+    """Return when one of them is done. Raises why the runtime is over, where that comes first."""
+    futures: list[asyncio.Future[Any]] = [reply, over, settled]
+    await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
+    if settled.done() and not (reply.done() or over.done()):
+        settled.result()
 
 
 @contextmanager

@@ -6,14 +6,14 @@ import asyncio
 from typing import ClassVar
 
 from everstep import Actor, Pool, Runtime, handler, step
-from everstep.storage import Commit, Draft, MailboxFull, MemoryStore, Recipient, Write
+from everstep.storage import Commit, Draft, MailboxFull, MemoryStore, Recipient, Request, Write
 from everstep.testing import ManualClock
 from tests.runtime.kit import ONCE, Gate, Place, next_event
 from tests.servers.accounts import Account
 
 
 class Counting(MemoryStore):
-    """Counts the commits of tasks, and the looks at receivers."""
+    """Counts the commits of tasks, and the looks at receivers and replies."""
 
     commits = looks = 0
 
@@ -23,6 +23,10 @@ class Counting(MemoryStore):
     async def recipient(self, task_id: str) -> Recipient | None:
         self.looks += 1
         return await super().recipient(task_id)
+
+    async def request(self, key: int, message: str) -> Request:
+        self.looks += 1
+        return await super().request(key, message)
 
 
 class _Counted:
