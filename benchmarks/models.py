@@ -2,11 +2,12 @@
 
     python -m benchmarks.models [--quick]
 
-Each task takes one such step after the other. From the moment when all have taken their first, the
-time is taken until each has taken some more, on average. The ideal beside it: the same coroutines
-as tasks of plain asyncio, which survive nothing. With N tasks at once that is nearly N / 0.2 s. At
-10,000 these are 50,000 steps a second, so there the share is bound by what everstep can commit in a
-second at all (`benchmarks.steps`).
+Each task takes one such step after the other. The first ones begin when all tasks are there, and
+end spread over 200 ms, as those of tasks that have nothing to do with each other; the time is taken
+from then until each has taken some steps, on average. The ideal beside it: the same coroutines as
+tasks of plain asyncio, which survive nothing. With N tasks that is nearly N / 0.2 s. At 10,000 it
+is 50,000 steps a second, so there the share is bound by what everstep can commit in a second at
+all (`benchmarks.steps`).
 """
 
 from __future__ import annotations
@@ -34,27 +35,37 @@ AIM = 95
 
 
 class Count:
-    """How many steps have ended."""
+    """Holds all tasks in their first step until every one of them is there; counts from then on."""
 
     def __init__(self, tasks: int) -> None:
         self._tasks = tasks
-        self._first = tasks
+        self._missing = tasks
         self._left = 0
         self._began = asyncio.Event()
         self._over = asyncio.Event()
 
-    def ended(self, *, first: bool) -> None:
-        self._first -= first
-        if first and self._first == 0:
-            self._began.set()
+    async def think(self) -> str:
+        """What each step does."""
+        seconds = THINKING
+        if self._missing:
+            seconds *= self._missing / self._tasks
+            self._missing -= 1
+            if not self._missing:
+                self._began.set()
+            await self._began.wait()
+        await asyncio.sleep(seconds)
+        return "thought"
+
+    def ended(self) -> None:
+        """A step has ended, and all that was to be kept of it is kept."""
         self._left -= 1
         if self._left == 0:
             self._over.set()
 
     async def rate(self, times: int) -> float:
         """Steps a second, while each task takes so many on average."""
-        await self._began.wait()
         self._left = steps = self._tasks * times
+        await self._began.wait()
         at = time.perf_counter()
         await self._over.wait()
         return steps / (time.perf_counter() - at)
@@ -66,16 +77,13 @@ class Thinking(Actor, name="benchmarks.Thinking"):
     count: ClassVar[Count]
 
     async def run(self) -> None:
-        first = True
         while True:
             await self.think()
-            self.count.ended(first=first)
-            first = False
+            self.count.ended()
 
     @step
     async def think(self) -> str:
-        await asyncio.sleep(THINKING)
-        return "thought"
+        return await self.count.think()
 
 
 async def _everstep(file: Path, tasks: int, steps: int) -> float:
@@ -85,20 +93,13 @@ async def _everstep(file: Path, tasks: int, steps: int) -> float:
         return await Thinking.count.rate(steps)
 
 
-async def _think() -> str:
-    await asyncio.sleep(THINKING)
-    return "thought"
-
-
 async def _plain(tasks: int, steps: int) -> float:
     count = Count(tasks)
 
     async def run() -> None:
-        first = True
         while True:
-            await _think()
-            count.ended(first=first)
-            first = False
+            await count.think()
+            count.ended()
 
     running = [asyncio.create_task(run()) for _ in range(tasks)]
     rate = await count.rate(steps)
