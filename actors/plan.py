@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .actor import steps_of
+from .actor import check_plan, steps_of
 from .execution import perform
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ async def run_plan(life: Incarnation) -> Any:
     A step that stands before a finished one runs on the present state, and an event says so. The
     last step ends the task in its own commit.
     """
+    check_plan(life.actor)  # it may have lost its steps since it was started
     root, recollection = life.root, life.journal.recollection
     steps = tuple(steps_of(life.actor).values())
     finished, last = _newest_finished(life, steps), steps[-1]

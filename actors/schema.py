@@ -324,7 +324,7 @@ def _members(text: str, read: Callable[[str, int], tuple[T, int]]) -> dict[str, 
 def _end(text: str, start: int) -> int:
     """Where the value that begins at `start` ends."""
     quote = text.find('"', start + 1) if text[start] == '"' else -1
-    if quote > 0 and text.find("\\", start, quote) < 0:  # the two cost less than a scan
+    if quote != -1 and text.find("\\", start, quote) < 0:  # the two cost less than a scan
         return quote + 1
     end: int = _scan(text, start)[1]
     return end

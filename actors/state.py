@@ -32,7 +32,8 @@ __all__ = [
 ]
 
 _MISSING: Final = object()
-_NO_LOGS: Final[Mapping[str, Log[Any]]] = {}
+_NO_LOGS: Final[dict[str, Log[Any]]] = {}
+"""Of all views of actors without a Log, so that none needs one of its own."""
 
 
 class View:
@@ -50,7 +51,7 @@ class View:
         """For messages, once the attempt has ended."""
         self.family = family
         """Cached properties, shared by all views of one life of the actor."""
-        self.logs: Mapping[str, Log[Any]] = _NO_LOGS
+        self.logs: dict[str, Log[Any]] = {} if schema.log_fields else _NO_LOGS
         """Those that were touched."""
 
     def read(self, name: str) -> Any:
@@ -58,7 +59,7 @@ class View:
         cell = self.frame.cells.get(name)
         if cell is None:
             log = Log.standing_on(LogView(self.schema.log_fields[name], self.frame.logs[name]))
-            self.logs = {**self.logs, name: log}
+            self.logs[name] = log
             return log
         if cell.shared is not UNSHARED:
             return cell.shared
@@ -125,7 +126,7 @@ def open_view(
     if schema.actor.__pydantic_post_init__:
         actor.model_post_init(None)
         _set_dict(actor, frame.shared.copy())  # what it does to fields counts at the start alone
-        view.logs = _NO_LOGS
+        view.logs.clear()
     return actor
 
 

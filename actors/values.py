@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from dataclasses import dataclass
+from datetime import datetime, time
 from typing import Any, Final, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
@@ -128,9 +129,11 @@ class ValueCodec:
 
         Raises NotSerializable where it would not, and PayloadTooLarge; both name `where`.
         """
-        sure = type(value) in self._shape.exact or self._is_certain(value)
-        data = self._write(value, where, limits, warnings=False if sure else "error")
-        if not sure or _has_long_number(data):
+        exact = type(value) in self._shape.exact
+        if not exact and (certain := self._if_certain(value, where, limits)) is not None:
+            return certain
+        data = self._write(value, where, limits, warnings=False if exact else "error")
+        if not exact or _has_long_number(data):
             self._check(value, data, where)
         return data
 
@@ -154,20 +157,34 @@ class ValueCodec:
         if inspect.iscoroutine(value):
             value.close()
             raise BadCall(where, value, "is a coroutine that was not awaited", "return await …")
-        if self._is_certain(value):
-            data = self._write(value, where, limits, warnings=False)
-            if not _has_long_number(data):
-                return data, value
+        data = self._if_certain(value, where, limits)
+        if data is not None:
+            return data, self._as_read(value, data)
         try:
             valid = self.validate(value)
         except ValidationError as error:
             raise NotValid(where, type(value).__qualname__, _first_line(error)) from error
-        return self.encode_validated(valid, where, limits), valid
+        data = self.encode_validated(valid, where, limits)
+        return data, self._as_read(valid, data)
 
-    def _is_certain(self, value: Any) -> bool:
-        """Whether the value is certain to come back the same; to be warned of others is dear."""
+    def _if_certain(self, value: Any, where: str, limits: Limits) -> bytes | None:
+        """The JSON of a value that is certain to come back the same; None where that is unsure.
+
+        It is written before it is looked at, which refuses a value that holds itself.
+        """
         check = self._shape.check
-        return check is not None and check([value])
+        if check is None:
+            return None
+        try:
+            data = self._write(value, where, limits, warnings=False)
+            certain = check([value])
+        except (NotSerializable, RecursionError):
+            return None
+        return data if certain and not _has_long_number(data) else None
+
+    def _as_read(self, value: Any, data: bytes) -> Any:
+        """The value; an instant as later lives read it, by its offset and without its zone."""
+        return self.decode(data) if type(value) in _INSTANTS else value
 
     def decode(self, data: bytes, *, strict: bool | None = None) -> Any:
         """The value. Raises pydantic's ValidationError where the bytes are none of this type.
@@ -205,6 +222,7 @@ class ValueCodec:
             raise NotSerializable(where, type(value).__qualname__, f"changes ({found})")
 
 
+_INSTANTS: Final = frozenset({datetime, time})
 _DIGITS_AS_ZERO: Final = bytes.maketrans(b"123456789", b"000000000")
 _LONGEST_NUMBER: Final = 4300
 _LONG_NUMBER: Final = b"0" * _LONGEST_NUMBER

@@ -154,8 +154,7 @@ class Waits:
 
     async def _stand(self, wait: Wait) -> None:
         life = self._life
-        if life.suspended:
-            raise Suspended(life.task_id)
+        life.check_fenced()
         wait.woken = woken = asyncio.get_running_loop().create_future()
         wait.task = asyncio.current_task()
         self._standing[wait] = None

@@ -224,7 +224,7 @@ class Lives:
     def _is_ours(self, progress: Progress, life: Life) -> bool:
         """Whether the store shows the very life that this one was."""
         return (
-            progress.status is Status.RUNNING
+            progress.status in (Status.RUNNING, Status.WAITING)
             and progress.epoch == self._environment.store.epoch
             and progress.incarnation == life.ledger.progress.incarnation
         )

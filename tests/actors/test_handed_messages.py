@@ -11,10 +11,10 @@ import pytest
 
 from everstep import Actor, handler
 from everstep.actors.errand import called, packed_call
-from everstep.actors.exits import Left
+from everstep.actors.exits import Left, Succeeded
 from everstep.actors.incarnation import Incarnation
 from everstep.actors.messages import packed
-from everstep.storage import Mail, MemoryStore, MessageRow, Post, Status
+from everstep.storage import Mail, MemoryStore, MessageRow, Post, StaleIncarnation, Status
 from everstep.storage.interface import Refusal
 from everstep.testing import ManualClock
 from tests.actors.driver import Driver, driving
@@ -53,6 +53,16 @@ class Counter(Actor, name="handed.Counter"):
     async def count(self) -> None:
         self.counted += 1
         self.done.set()
+
+
+class Leaving(Actor, name="handed.Leaving"):
+    """Leaves a task that is to take a message, and has not yet looked for one."""
+
+    left: ClassVar[list[asyncio.Task[int]]] = []
+
+    async def run(self) -> None:
+        self.left.append(asyncio.create_task(self.ctx.receive(int)))
+        await asyncio.sleep(0)
 
 
 class Sent:
@@ -208,3 +218,18 @@ async def test_a_server_that_answers_in_one_commit_waits_before_and_after_it() -
         assert kinds == ["step_started", "step_completed"]
         await life.release(grace=0, cleanup=1)
         await living
+
+
+async def test_code_that_is_left_and_looks_for_a_message_when_its_life_ends_is_refused() -> None:
+    store = Reading(ManualClock())
+    store.may_tell.clear()
+    Leaving.left.clear()
+    async with driving(store) as driver:
+        life = driver.life(await driver.create(Leaving()), Leaving)
+        living = asyncio.create_task(life.live())
+        await store.begun.wait()
+        assert await living == Succeeded()
+        store.may_tell.set()
+
+        with pytest.raises(StaleIncarnation):
+            await Leaving.left[0]

@@ -8,10 +8,11 @@ from typing import ClassVar
 
 import pytest
 
-from everstep import Actor, BadCall, Pool, Restart, Runtime, Status, TaskFailed, step
+from everstep import Actor, BadCall, Pool, Restart, Runtime, Status, TaskEnded, TaskFailed, step
 from everstep.storage import Draft, MemoryStore, StaleAttempt
 from everstep.testing import ManualClock
 from tests.runtime.kit import ONCE, Gate, Place, Plain, Unsteady, Waiting, heard, kinds
+from tests.servers.accounts import Account
 
 ODD = "caf\udce9"
 """What `os.listdir` makes of a name that is no UTF-8: half a character."""
@@ -99,7 +100,7 @@ class Refusing(MemoryStore):
     refuses: ClassVar[bool] = False
 
     def submit(self, draft: Draft) -> None:
-        if not Refusing.refuses:
+        if not (Refusing.refuses and hasattr(draft, "ledger")):
             super().submit(draft)
             return
         Refusing.refuses = False
@@ -151,6 +152,20 @@ async def test_a_task_whose_own_write_was_refused_is_given_up_and_says_why(
     assert (await task.status()).status is Status.FAILED
     assert (await kinds(task))[-1] == "task_failed"
     assert "a write of the task odd was refused" in caplog.text
+
+
+async def test_a_server_that_waited_and_whose_answer_was_refused_is_given_up_and_who_asks_hears_it(
+    refusing: Runtime,
+) -> None:
+    server = refusing.get(Account, "ann")
+    assert await server.ask(Account.pay_in, 1) == 1
+    assert (await server.task.status()).status is Status.WAITING
+
+    Refusing.refuses = True
+    with pytest.raises(TaskEnded):
+        await server.ask(Account.pay_in, 2)
+
+    assert (await server.task.status()).status is Status.FAILED
 
 
 async def test_a_task_that_was_given_up_for_a_refusal_goes_on_when_it_is_resumed(
