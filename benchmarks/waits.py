@@ -33,7 +33,7 @@ from .rows import POWER_CUT, Row, Side
 __all__ = ["rows"]
 
 MESSAGES, ROWS = (1000, 30_000), (1000, 100_000, 1_000_000)
-QUICK_MESSAGES, QUICK_ROWS = (1000,), (1000, 50_000)
+QUICK_MESSAGES, QUICK_ROWS = (500,), (1000, 20_000)
 TOGETHER = 500
 """Calls that are under way at once."""
 MONTH = 30 * 86_400.0
