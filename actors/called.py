@@ -78,8 +78,6 @@ class Called:
         known = self._unkeyed.get(name)
         if known is None:  # threads of one step may call at once
             known = self._unkeyed.setdefault(name, _Unkeyed(caller))
-        if known.caller is caller:
-            return True
         same = _same(known.caller, caller)
         known.caller = caller
         return same

@@ -165,7 +165,9 @@ def answer(life: Incarnation, mail: Mail, reply: bytes) -> None:
     """Take a message with the next commit, and answer to it."""
     ledger = life.ledger
     ledger.take(mail._replace(reply=reply))
-    asker = split(mail.body).get("asker") if b'"asker"' in mail.body else None
+    asker = None
+    if b'"asker"' in mail.body:  # most have none, and a body may be long
+        asker = split(mail.body).get("asker")
     if asker is not None:
         key, name = from_json(asker)
         ledger.send(MessageRow(key, name, ledger.row.id, reply, ledger.clock.now()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
+import uuid
 from typing import Final
 
 __all__ = ["chapter_prefix", "identity_of", "inside", "name_of", "stable_id"]
@@ -47,8 +48,7 @@ def stable_id(seed: bytes, *parts: str) -> str:
     number = int.from_bytes(hashed.digest(), "big")
     number = number & ~(0xF << 76) | 8 << 76
     number = number & ~(0x3 << 62) | 2 << 62
-    digits = f"{number:032x}"
-    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+    return str(uuid.UUID(int=number))
 
 
 def _quoted(text: str) -> str:

@@ -331,8 +331,9 @@ class Waits:
 
     def leave(self) -> None:
         """The life is to end, and rests: it leaves memory; queued, where it has yet to look."""
-        still = self.mailbox.is_empty if self.serves else len(self.standing) == len(self._standing)
-        self._leave(Status.WAITING if still else Status.QUEUED)
+        woken = len(self.standing) < len(self._standing)
+        is_to_look = not self.mailbox.is_empty if self.serves else woken
+        self._leave(Status.QUEUED if is_to_look else Status.WAITING)
 
     def _leave(self, status: Status) -> None:
         """Write that nobody holds the task, fence the life, and only then end its code."""

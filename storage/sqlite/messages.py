@@ -29,13 +29,15 @@ _ENDED = quoted(ENDED)
 _OPEN = "step.name = 'ctx.ask_human' AND step.outcome IS NULL AND step.output IS NOT NULL"
 """A question that waits for its answer. The condition of an index."""
 
-_SEND = """
-    INSERT INTO message (task, id, sender, body, sent_at) VALUES (?, ?, ?, ?, ?)
+_SENT = "task, id, sender, body, sent_at"
+
+_SEND = f"""
+    INSERT INTO message ({_SENT}) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (task, id) DO NOTHING
 """
 
 _POST = f"""
-    INSERT INTO message (task, id, sender, body, sent_at)
+    INSERT INTO message ({_SENT})
     SELECT ?, ?, ?, ?, ?
     WHERE (SELECT status FROM task WHERE key = ?) NOT IN ({_ENDED})
       AND (SELECT count(*) FROM message WHERE task = ? AND taken IS NULL) < ?

@@ -145,11 +145,15 @@ def _write_commits(connection: sqlite3.Connection, commits: Sequence[Commit]) ->
 
 
 def _has_others(commit: Commit) -> bool:
-    later = commit.before is not None and commit.snapshots
-    rare = commit.resets or commit.runs or later or commit.effects
+    rare = commit.resets or commit.runs or _later_snapshots(commit) or commit.effects
     mail = commit.sends or commit.takes or commit.seen is not None
     kin = commit.starts or commit.awaits or commit.follows or children.concerns_family(commit)
     return bool(rare or mail or kin or commit.chunks or commit.schedule)
+
+
+def _later_snapshots(commit: Commit) -> Sequence[SnapshotRow]:
+    """Its snapshots, but for the one that a new task begins with, which goes with others'."""
+    return () if commit.before is None else commit.snapshots
 
 
 def _in_runs(connection: sqlite3.Connection, writes: Iterable[tuple[str, Sequence[Any]]]) -> None:
@@ -176,7 +180,7 @@ def _write_others(connection: sqlite3.Connection, commit: Commit) -> None:
     """Write what few commits have: snapshots, effects, mail, children, pieces, a firing."""
     if commit.runs:
         connection.executemany(_INSERT_RUN, commit.runs)
-    for snapshot in () if commit.before is None else commit.snapshots:
+    for snapshot in _later_snapshots(commit):
         connection.execute(_UPSERT_SNAPSHOT, snapshot)
         connection.execute(
             _DELETE_SNAPSHOTS, (snapshot.task, snapshot.seq, commit.after.chapter_seq)
