@@ -36,7 +36,7 @@ _MANY = 100_000
 """So many are parked once, in the full form."""
 _WARM_UP = 300
 _AT_ONCE = 1000
-_OPENINGS = 8
+_OPENINGS = 5
 _IMPORT, _EMPTY, _PARKED = 150.0, 50.0, 8000.0
 """What is aimed at: milliseconds above pydantic, milliseconds, bytes above the state."""
 _TIMED = """
@@ -128,10 +128,9 @@ def _measure(what: str, *arguments: object) -> float:
     return _printed({}, "-m", "benchmarks.alone", what, *map(str, arguments))
 
 
-def _imported(code: str, cache: str) -> float:
-    """Seconds of CPU in which a fresh process runs some code, with its bytecode in `cache`."""
-    cached = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": cache}
-    return _printed(cached, "-c", _TIMED.format(code))
+def _imported(code: str) -> float:
+    """Seconds of CPU in which a fresh process runs some code."""
+    return _printed({"PYTHONDONTWRITEBYTECODE": ""}, "-c", _TIMED.format(code))
 
 
 def _printed(environment: dict[str, str], *arguments: str) -> float:
@@ -155,19 +154,18 @@ def _print(what: str, arguments: list[str]) -> None:
 
 
 def rows(quick: bool, where: Path) -> list[Row]:
-    repetitions, parked, imports = (1, 1000, 1) if quick else (3, 20_000, 9)
+    repetitions, parked, imports = (1, 500, 1) if quick else (3, 20_000, 9)
     found: dict[str, list[float]] = {}
 
     def add(name: str, value: float) -> None:
         found.setdefault(name, []).append(value)
 
-    with tempfile.TemporaryDirectory(dir=where) as cache:
-        codes = {"import": "import everstep", "pydantic": _PYDANTIC, "others": _OTHERS}
-        for code in codes.values():
-            _imported(code, cache)  # compiles it
-        for _ in range(imports):
-            for name, code in codes.items():
-                add(name, _imported(code, cache) * 1000)
+    codes = {"import": "import everstep", "pydantic": _PYDANTIC, "others": _OTHERS}
+    for code in codes.values():
+        _imported(code)  # compiles it where that was not done yet
+    for _ in range(imports):
+        for name, code in codes.items():
+            add(name, _imported(code) * 1000)
     for _ in range(repetitions):
         with tempfile.TemporaryDirectory(dir=where) as folder:
             add("new", _measure("new", folder) * 1000)

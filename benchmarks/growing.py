@@ -39,7 +39,7 @@ from .rows import POWER_CUT, Point, Row, Side
 
 __all__ = ["rows"]
 
-FULL, QUICK = 3000, 1000
+FULL, QUICK = 3000, 600
 ITEM = "x" * 1000
 LENGTHS = (10, 100, 1000, 3000)
 """Items in the log where a step is looked at, as far as it comes."""

@@ -83,7 +83,7 @@ async def _plain(seconds: float) -> list[float]:
 
 
 def rows(quick: bool, where: Path) -> list[Row]:
-    seconds, times = (1.5, 1) if quick else (5.0, 5)
+    seconds, times = (1.0, 1) if quick else (5.0, 5)
     ours: list[list[float]] = []
     plain: list[list[float]] = []
     for _ in range(times):

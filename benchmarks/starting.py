@@ -29,7 +29,7 @@ from .rows import POWER_CUT, Row, Side
 __all__ = ["rows"]
 
 CALLERS = 100
-FULL, QUICK = (20_000, 5), (2000, 3)
+FULL, QUICK = (20_000, 5), (2000, 2)
 """(tasks, repetitions)"""
 AIM = 10_000
 """Tasks that one call of `start_many` is to start in a second."""

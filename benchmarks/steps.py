@@ -41,7 +41,7 @@ class Plan(NamedTuple):
 
 
 FULL = Plan(5, 200, {1: 400, 10: 1500, 100: 4000, 1000: 8000, 10_000: 20_000})
-QUICK = Plan(3, 8, {1: 60, 10: 200, 100: 400, 1000: 1000})
+QUICK = Plan(2, 5, {1: 60, 10: 200, 100: 400, 1000: 1000})
 
 SHARE, FLOOR = 0.5, 0.2
 """Of the rate of sqlite3: what is aimed at, and what it should not fall below."""

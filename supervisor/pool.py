@@ -25,6 +25,8 @@ from .seats import Seats
 __all__ = ["LivePool"]
 
 _LOG = logging.getLogger("everstep")
+_NAMED = 20
+"""Of those who are late at a stop so many are named in the log, the others counted."""
 
 
 class LivePool:
@@ -154,8 +156,12 @@ class LivePool:
         self.drain()
         await self._admission.stop()
         late = await self._lives.stop(grace, cleanup)
-        for name in late:
+        for name in late[:_NAMED]:
             _LOG.warning("late when the pool %s stopped: %s", self.spec.name, name)
+        if len(late) > _NAMED:
+            _LOG.warning(
+                "late when the pool %s stopped: %d more", self.spec.name, len(late) - _NAMED
+            )
         resolve(self.closed)
         return late
 

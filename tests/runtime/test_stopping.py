@@ -15,12 +15,13 @@ class Stubborn(Actor, name="stopping.Stubborn"):
     gate: ClassVar[Gate] = Gate()
     swallow: ClassVar[bool] = True
     cleaned: ClassVar[list[str]] = []
+    place: str = "resist"
 
     @step(retry=ONCE)
     async def resist(self) -> None:
         while True:
             try:
-                await self.gate.stop_at("resist")
+                await self.gate.stop_at(self.place)
             except asyncio.CancelledError:
                 Stubborn.cleaned.append("asked")
                 if not Stubborn.swallow:
@@ -239,6 +240,20 @@ async def test_a_thousand_tasks_are_released_side_by_side(place: Place, gate: Ga
     assert place.clock.monotonic() - begun == 10
     async with place.runtime(actors=[Plain]) as runtime:
         assert len(await runtime.tasks(status=Status.QUEUED, limit=1000)) == 200
+
+
+async def test_of_many_that_are_late_the_log_names_twenty_and_counts_the_others(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with place.runtime(grace=0) as runtime:
+        for name in (f"s{number}" for number in range(25)):
+            await running(runtime, Stubborn.gate, Stubborn(place=name), name, name)
+        advance = asyncio.create_task(_advance_when_waited(place, 5, 0.1))
+
+    await advance
+    late = [line for line in caplog.messages if line.startswith("late when the pool tasks")]
+    assert late[0] == "late when the pool tasks stopped: s0 resist"
+    assert late[20:] == ["late when the pool tasks stopped: 5 more"]
 
 
 async def test_leaving_at_once_after_a_start_loses_nothing(place: Place) -> None:
