@@ -46,8 +46,8 @@ class _Job:
     def _fail(self, error: BaseException) -> None:
         if self.future.done():
             return
-        if isinstance(error, StopIteration):
-            wrapped = RuntimeError("a step raised StopIteration")
+        if isinstance(error, (StopIteration, GeneratorExit)):  # an `await` takes these for its own
+            wrapped = RuntimeError(f"a step raised {type(error).__name__}")
             wrapped.__cause__ = error
             error = wrapped
         self.future.set_exception(error)

@@ -150,6 +150,7 @@ class Waits:
             raise
         finally:
             self._standing.pop(wait, None)
+            self.stir()  # what waited may have nothing more to do, and others still wait
         return answer
 
     async def _stand(self, wait: Wait) -> None:

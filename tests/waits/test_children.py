@@ -250,6 +250,18 @@ async def test_a_child_that_a_step_starts_rides_with_its_checkpoint(place: Place
         assert Square.begun == [4]
 
 
+class Gathering(Actor, name="children.Gathering"):
+    async def run(self) -> list[int]:
+        return await self.ctx.gather(Square(number=2), Square(number=3))
+
+
+async def test_a_parent_that_gathers_leaves_the_only_slot_to_its_children(place: Place) -> None:
+    async with place.runtime(pool={"max_running": 1}) as runtime:
+        task = await runtime.start(Gathering())
+
+        assert await task.result() == [4, 9]
+
+
 async def test_a_wait_for_a_child_in_a_step_is_refused(place: Place) -> None:
     class Wrong(Actor, name="children.Wrong"):
         @step

@@ -33,6 +33,17 @@ class Nap(Actor, name="waits.Nap"):
         return await self.after()
 
 
+class Naps(Actor, name="waits.Naps"):
+    """Sleeps twice at once."""
+
+    short: float
+    long: float
+
+    async def run(self) -> None:
+        naps = (self.ctx.sleep(self.short, key="short"), self.ctx.sleep(self.long, key="long"))
+        await asyncio.gather(*naps)
+
+
 class Alarm(Actor, name="waits.Alarm"):
     at: datetime
 
@@ -148,6 +159,24 @@ async def test_a_task_that_waits_holds_no_slot(place: Place) -> None:
         assert await (await runtime.start(Plain())).result() == "refunds: 2"
         place.clock.advance(5)
         assert await task.result() == "awake"
+
+
+async def test_a_task_of_which_one_wait_is_over_and_another_is_not_rests_again(
+    place: Place,
+) -> None:
+    async with place.runtime(pool={"max_running": 1}) as runtime:
+        task = await runtime.start(Naps(short=1, long=100))
+        await waiting(task)
+        place.clock.advance(1)
+        await next_event(task, "wait_ended")
+
+        assert await (await runtime.start(Plain())).result() == "refunds: 2"
+        assert (await task.status()).status is Status.WAITING
+        place.clock.advance(10)
+        await next_event(task, "task_suspended")
+        place.clock.advance(89)
+        await task.result()
+        assert (await task.status()).deaths == 0
 
 
 async def test_a_task_whose_wait_ends_while_all_slots_are_taken_waits_for_one(
