@@ -1,6 +1,7 @@
 """Whether a failed attempt is followed by another, and when: decided by pure functions."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from datetime import timedelta
 from typing import Literal, cast, get_args
@@ -93,9 +94,7 @@ def delay(policy: Retry, attempt: int, chance: Chance, error: BaseException | No
 
 def _retry_after(error: BaseException | None) -> float:
     """The seconds `error` asks to be left alone; 0 if it asks nothing that can be understood."""
-    if error is None:
-        return 0.0
-    return max([_own_retry_after(error), *map(_retry_after, members(error))])
+    return 0.0 if error is None else max(map(_own_retry_after, _with_members(error)))
 
 
 def _own_retry_after(error: BaseException) -> float:
@@ -112,17 +111,30 @@ def _own_retry_after(error: BaseException) -> float:
 
 def _all_match(error: BaseException, classes: ErrorTypes) -> bool:
     """Whether the error, or every error of the group, is of these classes."""
-    if isinstance(error, classes):
-        return True
-    inner = members(error)
-    return bool(inner) and all(_all_match(member, classes) for member in inner)
+    left = [error]
+    while left:
+        one = left.pop()
+        if isinstance(one, classes):
+            continue
+        inner = members(one)
+        if not inner:
+            return False
+        left += inner
+    return True
 
 
 def any_matches(error: BaseException, classes: ErrorTypes) -> bool:
     """Whether the error, or any error of the group, is of these classes."""
-    if isinstance(error, classes):
-        return True
-    return any(any_matches(member, classes) for member in members(error))
+    return any(isinstance(one, classes) for one in _with_members(error))
+
+
+def _with_members(error: BaseException) -> Iterator[BaseException]:
+    """The error, and all in it where it is a group, however deep: without recursion."""
+    left = [error]
+    while left:
+        one = left.pop()
+        yield one
+        left += members(one)
 
 
 def members(error: BaseException) -> tuple[BaseException, ...]:

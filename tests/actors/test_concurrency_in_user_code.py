@@ -222,18 +222,25 @@ class Own(BaseException):
     pass
 
 
+@pytest.mark.parametrize("way", ["work", "work_in_a_thread"])
 @pytest.mark.parametrize("error", [Own("own"), StopIteration("stop"), GeneratorExit("exit")])
-async def test_any_other_base_exception_is_a_failure_like_any_other(error: BaseException) -> None:
+async def test_any_other_base_exception_is_a_failure_like_any_other(
+    error: BaseException, way: str
+) -> None:
     class Odd(Actor, name="concurrency.odd"):
         async def run(self) -> str:
             try:
-                await self.work()
+                await getattr(self, way)()
             except StepFailed as failed:
                 return failed.failure.kind
             return ""
 
         @step(retry=ONCE)
         async def work(self) -> None:
+            raise error
+
+        @step(retry=ONCE)
+        def work_in_a_thread(self) -> None:
             raise error
 
     async with driving() as driver:

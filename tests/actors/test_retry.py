@@ -133,6 +133,17 @@ def test_a_group_waits_for_the_member_that_asks_for_most() -> None:
     assert delay(Retry(backoff=fixed(1)), 1, half, errors) == 9
 
 
+def test_a_group_however_deep_is_decided_like_its_only_member() -> None:
+    error: Exception = Busy(7)
+    for _ in range(5000):
+        error = group(error)
+
+    assert verdict(Retry(), error, 1, 0) == "retry"
+    assert verdict(Retry(retry_on=(KeyError,)), error, 1, 0) == "give_up"
+    assert verdict(Retry(give_up_on=(Busy,)), error, 1, 0) == "give_up"
+    assert delay(Retry(backoff=fixed(1)), 1, half, error) == 7
+
+
 @given(st.integers(1, 10**6), st.floats(allow_nan=True), st.floats(0, 0.999))
 def test_a_delay_is_finite_and_never_negative(attempt: int, asked: float, drawn: float) -> None:
     chosen = delay(Retry(), attempt, lambda: drawn, Busy(asked))
