@@ -38,9 +38,9 @@ _LONGEST_SAYING = 2000
 def path_of(value: object) -> str:
     """A path of a file, or ":memory:"."""
     path = os.fspath(cast("str", value)) if hasattr(value, "__fspath__") else value
-    if not isinstance(path, str) or not path:
+    if not isinstance(path, str) or not path or "\0" in path:
         raise BadCall("path", value, "is no path of a file", 'Runtime("tasks.db")')
-    return path
+    return checked_text("path", path)
 
 
 def durability_of(value: object) -> Durability:
@@ -157,4 +157,8 @@ def actor_names(actor: str | type[Actor] | None) -> list[str]:
     """The stored names of the actors that are meant; none for all."""
     if actor is None:
         return []
-    return [actor if isinstance(actor, str) else actor_name(actor)]
+    if isinstance(actor, str):
+        return [checked_text("actor", actor)]
+    if not _is_actor(actor):
+        raise BadCall("actor", actor, "is neither a class of Actor nor its name", "actor=Report")
+    return [actor_name(actor)]

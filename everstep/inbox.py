@@ -11,7 +11,7 @@ from pydantic_core import from_json
 
 from .actors.approval import Approval
 from .actors.asking import ASK, answer_id, packed_answer, type_of
-from .actors.errors import BadCall
+from .actors.errors import BadCall, checked_text
 from .actors.reminders import Reminders
 from .actors.values import first_problem
 from .errors import AlreadyAnswered, NotAsked, WrongAnswer
@@ -88,7 +88,7 @@ async def answer(
     if not isinstance(question, str):
         raise BadCall("question", question, "is not the id of a question", "answer(question.id, …)")
     row = await session.row(task_id)
-    asked = await session.store.question(row.key, question)
+    asked = await session.store.question(row.key, checked_text("question", question))
     kept = _still_open(task_id, question, asked)
     if row.progress.status in ENDED:
         raise NotAsked(task_id, question, f"the task has {row.progress.status}")

@@ -18,6 +18,8 @@ class Idle(Actor, name="options.idle"):
     [
         (None, {}, 'Runtime("tasks.db")'),
         ("", {}, 'Runtime("tasks.db")'),
+        ("x\0.db", {}, 'Runtime("tasks.db")'),
+        ("\ud800.db", {}, "path="),
         ("x.db", {"tree": Restart(3)}, "tree=Pool(restart=Restart(3))"),
         ("x.db", {"actors": Idle}, "actors=[Report]"),
         ("x.db", {"actors": ["Idle"]}, "actors=[Report]"),
@@ -40,3 +42,23 @@ async def test_a_status_that_does_not_exist_is_refused() -> None:
         assert await runtime.tasks(status=Status.PAUSED) == []
         with pytest.raises(BadCall, match="paused"):
             await runtime.tasks(status="stopped")  # type: ignore[arg-type]  # that is the point
+
+
+@pytest.mark.parametrize("actor", [1, b"options.idle", int, "\ud800"])
+async def test_what_is_neither_an_actor_nor_its_name_is_refused(actor: Any) -> None:
+    async with Runtime(":memory:") as runtime:
+        with pytest.raises(BadCall, match="actor="):
+            await runtime.tasks(actor=actor)
+        with pytest.raises(BadCall, match="actor="):
+            runtime.events(actor=actor)
+
+
+async def test_an_id_that_cannot_be_stored_is_refused_wherever_one_is_asked_for() -> None:
+    async with Runtime(":memory:") as runtime:
+        task = await runtime.start(Idle())
+        with pytest.raises(BadCall, match="id="):
+            await runtime.tasks(after="\ud800")
+        with pytest.raises(BadCall, match="id="):
+            await runtime.tasks(parent="\ud800")
+        with pytest.raises(BadCall, match="question="):
+            await task.answer("\ud800", True)
