@@ -1,8 +1,9 @@
 """How long to wait before the next try: pure functions of the number of the failed attempt."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
+
+from ..storage.record import record
 
 __all__ = [
     "LONGEST",
@@ -34,7 +35,7 @@ LONGEST = 100 * 365 * 86400.0
 """No delay is longer than a century, in seconds, so that every due time can be stored."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Exponential:
     """`base * factor ** (attempt - 1)` seconds, never more than `maximum`."""
 
@@ -49,7 +50,7 @@ class Exponential:
             return self.maximum
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fixed:
     """The same number of seconds before every try."""
 
@@ -59,7 +60,7 @@ class Fixed:
         return self.seconds
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FromTenacity:
     """What one of tenacity's `wait_*` objects says."""
 
@@ -69,7 +70,7 @@ class FromTenacity:
         return self.wait(_AttemptState(attempt))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _AttemptState:
     """The part of tenacity's retry state that its waits by number read."""
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from pydantic_core import from_json, to_json
 
+from ..storage.record import record
 from .exits import Crashed
 from .failures import Failure, StepFailed, read_failure
 
 __all__ = ["Blame", "blame_of", "read_blame"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Blame:
     """The facts of a task's last failure, as its row keeps them."""
 

@@ -6,9 +6,9 @@ import contextlib
 import inspect
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from ..storage.record import record
 from .annotations import NOT_RESOLVED, Names, bare, parameter_annotation, return_annotation
 from .digest import digest, key_text
 from .errors import BadActor, BadCall
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["HandlerOptions", "StepDefinition", "StepOptions", "function_step", "is_async"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StepOptions:
     """How the attempts of a step are run. Times are in seconds."""
 
@@ -40,7 +40,7 @@ class StepOptions:
         return self.timeout is not None or self.heartbeat is not None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class HandlerOptions(StepOptions):
     """The same of a step that handles a message."""
 

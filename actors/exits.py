@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..storage.errors import EverstepError
+from ..storage.record import record
 from ..storage.records import StepReset
 from .failures import Failure, StepFailed
 
 __all__ = ["Crashed", "Exit", "Fenced", "Halted", "Left", "Released", "Succeeded"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Succeeded:
     """`run`, or the last step of the plan, has returned; the task's end is committed."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Crashed:
     """An exception left `run`. Nothing of it is recorded yet."""
 
@@ -29,7 +30,7 @@ class Crashed:
     """The first step found in it that had used up its attempts."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Halted:
     """The task cannot go on without a person. To be recorded as `paused`; charges nothing."""
 
@@ -41,7 +42,7 @@ class Halted:
     """The command that ends the pause."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Released:
     """The life was ended from outside, in order: stop, pause or cancel. Charges nothing."""
 
@@ -51,12 +52,12 @@ class Released:
     """Who was late: steps that had not reached their checkpoint."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Left:
     """It stood in durable waits and has left memory; its row says so and nothing is charged."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fenced:
     """The store refused a write of this life: somebody else owns the task, or the store is gone."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from pydantic_core import from_json, to_json
 
 from ..storage.errors import EverstepError
+from ..storage.record import record
 from .retry import members
 
 __all__ = [
@@ -32,7 +32,7 @@ _TRACEBACK_LIMIT = 8_000
 _MESSAGE_LIMIT = 2_000
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Failure:
     """Facts of an exception: its class with all bases, its message, its traceback as text."""
 

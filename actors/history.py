@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+from ..storage.record import record
 from ..storage.records import Loaded, RunRow, StepRow
 from .actor import Actor
 from .log import Backing, Item
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Begun", "chapter_view", "lifted", "present", "present_view"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Begun(Loaded):
     """What the store holds of a task that begins here and now."""
 

@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from datetime import timedelta
 from typing import Literal, cast, get_args
 
+from ..storage.record import record
 from .backoff import (
     LONGEST,
     Backoff,
@@ -24,7 +25,7 @@ Verdict = Literal["retry", "give_up"]
 ErrorTypes = tuple[type[Exception], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Retry:
     """How often, how long and after which errors a step is tried again.
 

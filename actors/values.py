@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-from dataclasses import dataclass
 from datetime import datetime, time
 from typing import Any, Final, Literal, Protocol
 
@@ -19,6 +18,7 @@ from pydantic_core import (
     PydanticSerializationError,
 )
 
+from ..storage.record import record
 from .errors import BadCall, NotSerializable, NotValid, PayloadTooLarge
 from .same import difference, same_plain
 from .shapes import Shape, shape_of
@@ -41,7 +41,7 @@ CONFIG: Final = ConfigDict(
 """How values are written: valid JSON, and nothing turned into null."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Limits:
     """Sizes in bytes that a task may not exceed, and those of what is kept for people."""
 

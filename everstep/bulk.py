@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sized
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, cast
 
@@ -20,6 +19,7 @@ from .starting import check_same
 from .storage.births import Births
 from .storage.errors import EverstepError, Superseded, TaskExists
 from .storage.interface import Refusal
+from .storage.record import record
 from .storage.records import ChildRow, NewTask, TaskRow
 from .submitting import submitted
 
@@ -34,7 +34,7 @@ _TURN = 25
 _NONE: Final = object()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Terms:
     """What `start_many` was asked for besides the actors, checked."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -20,6 +19,7 @@ from .reading import in_utc, in_utc_or_none
 from .session import Session
 from .storage.errors import Superseded, Undelivered
 from .storage.mail import Asked, MessageRow, Post
+from .storage.record import record
 from .storage.records import ENDED, StepRow
 
 __all__ = ["Question", "answer", "open_questions"]
@@ -30,7 +30,7 @@ _ROOM = 1 << 40
 _YES_OR_NO = "it takes True, False, or Approval(approved=…, comment=…)"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Question:
     """What a task waits for a person to say."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic_core import from_json
@@ -11,13 +10,14 @@ from pydantic_core import from_json
 from .followed import FollowedTask
 from .session import Session
 from .storage.pieces import Chunk
+from .storage.record import record
 
 __all__ = ["Piece", "PieceStream"]
 
 _PAGE = 20
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Piece:
     """One piece of a stream, and which attempt of which step wrote it."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
@@ -13,6 +12,7 @@ from .actors.failures import Failure, read_failure
 from .actors.values import ValueCodec
 from .errors import TaskFailed, TaskPaused
 from .storage.interface import RecordedEvent
+from .storage.record import record
 from .storage.records import EffectRow, EffectState, Outcome, Status, StepRow, TaskRow
 
 __all__ = [
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TaskInfo:
     """Where a task is. All instants are aware, in UTC."""
 
@@ -65,7 +65,7 @@ class TaskInfo:
     """No class of this runtime has the actor's name, so the task waits."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Event:
     """One row of a task's log."""
 
@@ -80,7 +80,7 @@ class Event:
     data: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StepRecord:
     """What is known of one step."""
 
@@ -104,7 +104,7 @@ class StepRecord:
     next_attempt_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EffectRecord:
     """A side effect: `unknown` is one that may have happened and of which no call runs here."""
 

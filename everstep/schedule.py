@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, cast
 
@@ -15,6 +14,7 @@ from .reading import in_utc, in_utc_or_none
 from .scheduler import change, planned
 from .session import Session
 from .storage.errors import Superseded
+from .storage.record import record
 from .storage.schedules import ScheduleRow
 from .supervisor.firings import Overlap, instants_of, keys_of, paused, resumed, without_ended
 from .supervisor.timetable import timetable
@@ -26,7 +26,7 @@ _TRIES = 20
 """How often a schedule may change between reading it and writing to it."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ScheduleInfo:
     """Where a schedule is. All instants are aware, in UTC."""
 

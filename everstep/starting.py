@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from .actors.actor import Actor
 from .actors.ledger import Ledger
 from .actors.newborn import first_commit, newborn
 from .session import Session
 from .storage.errors import Superseded, TaskExists
+from .storage.record import record
 from .storage.records import Loaded, NewTask, TaskRow
 from .supervisor.applying import apply
 from .supervisor.decisions import at_claim
@@ -16,7 +15,7 @@ from .supervisor.decisions import at_claim
 __all__ = ["Order", "check_same", "create"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Order:
     """What `start` was asked for, checked."""
 

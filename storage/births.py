@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from .record import record
 from .records import ChildRow
 
 __all__ = ["Births"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Births:
     """New tasks, at least one: all of them are created, or none where an id exists."""
 

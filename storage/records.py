@@ -6,11 +6,11 @@ after, and the rows that go with it. All of a commit is written, or nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from .mail import Mail, MessageRow
 from .pieces import ChunkRow
+from .record import record
 from .schedules import ScheduleChange
 from .states import ENDED, EffectState, Outcome, Status
 
@@ -337,7 +337,7 @@ class Commit(NamedTuple):
     """Bytes of its payloads, for the cap of a batch."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Receipt:
     """A receipt that arrives when its attempt or incarnation is gone: a fact, accepted late.
 
@@ -350,7 +350,7 @@ class Receipt:
     size: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Loaded:
     """What the store knows of one task, as an incarnation needs it."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
+
+from ..storage.record import record
 
 __all__ = ["PoolEvent", "PoolInfo", "PoolListener"]
 
@@ -13,7 +14,7 @@ PoolListener = Callable[[PoolEvent, str, bool], object]
 """Hears of a pool: the kind of event, the reason, and whether it is expected."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PoolInfo:
     """A pool at one moment. All of it is what this process knows; nothing was read for it."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import cast
 
 from ..actors.backoff import exponential
 from ..actors.errors import BadCall
+from ..storage.record import record
 from .checks import check_name, check_whole
 from .errors import BadCombination
 from .restart import Restart, check_meaning
@@ -20,7 +21,7 @@ _LONGEST_NAME = 200
 _NO_MEANING = "has no meaning in a pool, which counts the crashes of each task since it got on"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pool:
     """A supervisor of tasks: how many run at once, how fast, and how they are started again.
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Final, Literal
 
 from ..actors.backoff import Backoff, Chance, Jitter, answers_seconds, seconds, spread
 from ..actors.errors import BadCall
+from ..storage.record import record
 from .checks import check_option, check_seconds, check_whole
 from .errors import BadCombination
 
@@ -28,7 +29,7 @@ class Unset(Enum):
 UNSET: Final = Unset.UNSET
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@record
 class Restart:
     """When a child, or a task, is started again, and when it is given up.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from ..actors.blame import read_blame
 from ..errors import way_on
 from ..reading import in_utc, in_utc_or_none
 from ..storage.clock import Clock
+from ..storage.record import record
 from ..storage.records import Status, TreeRow
 from ..storage.sqlite import overview
 from ..storage.sqlite.overview import Mention
@@ -35,7 +35,7 @@ _SCHEDULES = 100
 """So many schedules are shown."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OwnerFacts:
     """The process that owned the store last. It has ended, or has closed the store."""
 
@@ -45,7 +45,7 @@ class OwnerFacts:
     started_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TreeFacts:
     """The tree that a runtime opened the store with, as far as its specification tells."""
 
@@ -54,7 +54,7 @@ class TreeFacts:
     outline: Outline
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TaskLine:
     """One task that somebody may want to look at."""
 
@@ -71,7 +71,7 @@ class TaskLine:
     """The line to write, where it waits for a person."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SomeTasks:
     """How many there are, and the newest of them."""
 
@@ -79,7 +79,7 @@ class SomeTasks:
     newest: tuple[TaskLine, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LaneContents:
     """How many tasks of one lane wait and run."""
 
@@ -88,7 +88,7 @@ class LaneContents:
     running: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PoolContents:
     """What the store holds for one pool."""
 
@@ -110,7 +110,7 @@ class PoolContents:
     """Those with most tasks that are queued or running."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ScheduleLine:
     """One schedule."""
 
@@ -125,7 +125,7 @@ class ScheduleLine:
     missed: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StoppedStore:
     """A store that no process owns. All instants are aware, in UTC."""
 

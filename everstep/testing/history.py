@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from ..storage.record import record
 from .trail import Entry
 from .zygote import Outcome
 
 __all__ = ["History", "violations"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class History:
     """What became of a scenario that was lived once or more, on one store."""
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Protocol
+
+from ..storage.record import record
 
 __all__ = ["Entry", "FileTrail", "MemoryTrail", "Trail"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Entry:
     """One thing that happened.
 

@@ -8,10 +8,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
+
+from ..storage.record import record
 
 __all__ = ["Outcome", "Scenario", "Zygote", "trail_of"]
 
@@ -19,7 +20,7 @@ Scenario = Callable[..., Coroutine[Any, Any, Any]]
 """`async def scenario(life: Life, *args) -> R`, at the top of a module; R and args are JSON."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Outcome:
     """How one life of a process went."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from ...storage.record import record
 from ..pool_spec import Pool
 from .exits import Exit
 from .spec import Child, ChildKind, ChildSpec, RestartType, id_of, kind_of
@@ -27,7 +28,7 @@ ChildStatus = Literal["up", "undefined", "restarting", "starting", "stopping"]
 """`undefined`: known, and nothing runs. `restarting`: a restart is due, or has failed."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ref:
     """Names one child of one life of a supervisor, over all restarts of the child."""
 
@@ -36,7 +37,7 @@ class Ref:
     id: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ChildInfo:
     """What is known of a child at one moment."""
 

@@ -6,9 +6,9 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from weakref import WeakSet
 
+from ...storage.record import record
 from ..errors import RestartLimitExceeded
 from .messages import EventKind
 
@@ -18,7 +18,7 @@ _LOG = logging.getLogger("everstep")
 _MOST_KEPT = 10_000
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SupervisionEvent:
     """One thing that happened to a supervisor or to one of its children."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import Literal
 
 from ...actors.errors import UnaskedCancellation
 from ...actors.retry import members
+from ...storage.record import record
 
 __all__ = [
     "BRUTAL",
@@ -44,7 +44,7 @@ class Shutdown(Exception):
         super().__init__(info)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Exit:
     """How a child, or a supervisor, has ended.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from ...storage.record import record
 from ..pool_spec import Pool
 from ..restart import UNSET, Restart, Unset
 from .entries import ChildInfo, Ref
@@ -48,12 +48,12 @@ __all__ = [
 # --- what a supervisor is told --------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Begin:
     """Start the children of the specification."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Started:
     """A child said that it is ready."""
 
@@ -62,7 +62,7 @@ class Started:
     value: Any = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NotStarted:
     """A child ended before it was ready; its kind is `ignored` where it asked to be left out."""
 
@@ -71,7 +71,7 @@ class NotStarted:
     ended: Exit
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Exited:
     """A child ended that was ready, or was ordered to stop."""
 
@@ -80,7 +80,7 @@ class Exited:
     ended: Exit
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Again:
     """A restart has failed: count it, and try again."""
 
@@ -88,7 +88,7 @@ class Again:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Due:
     """The backoff of a child is over."""
 
@@ -96,42 +96,42 @@ class Due:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Halt:
     """Stop all children in order, then end like this."""
 
     ended: Exit
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StartChild:
     """Add a child and start it."""
 
     spec: ChildSpec
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TerminateChild:
     """Stop a child; it stays known."""
 
     child: str | Ref
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RestartChild:
     """Start a child that is known and does not run."""
 
     child: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeleteChild:
     """Forget a child that does not run."""
 
     child: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reconfigure:
     """New settings, checked each by itself; those left UNSET stay."""
 
@@ -143,7 +143,7 @@ class Reconfigure:
     extra_args: tuple[Any, ...] | Unset = UNSET
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AdaptPool:
     """Changes of the policy of a pool among the children; what is left out stays."""
 
@@ -154,7 +154,7 @@ class AdaptPool:
 Request = StartChild | TerminateChild | RestartChild | DeleteChild | Reconfigure | AdaptPool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Call:
     """A request of somebody who waits for the answer under `token`."""
 
@@ -168,7 +168,7 @@ Message = Begin | Started | NotStarted | Exited | Again | Due | Halt | Call
 # --- what a supervisor orders -------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Start:
     """Start a child under this number."""
 
@@ -179,7 +179,7 @@ class Start:
     """Put before the child's own arguments."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stop:
     """Stop a child; its end is to be reported."""
 
@@ -188,7 +188,7 @@ class Stop:
     """Seconds until it is cut off; 0 at once, None never."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Adapt:
     """Let a pool that runs go on by another policy."""
 
@@ -196,7 +196,7 @@ class Adapt:
     spec: Pool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Arm:
     """Send `Due` after `delay` seconds."""
 
@@ -205,21 +205,21 @@ class Arm:
     delay: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Disarm:
     """Forget the `Due` that was to come."""
 
     id: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Post:
     """Send this to the supervisor itself, behind what is already waiting."""
 
     message: Again
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reply:
     """Answer a call: with what is known of the child, with None, or with an error to raise."""
 
@@ -247,7 +247,7 @@ EventKind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tell:
     """Make an event known."""
 
@@ -260,19 +260,19 @@ class Tell:
     expected: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Booted:
     """The children of the specification are started."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Escalate:
     """A child was told that the process is to end: the whole tree is to stop, from its root."""
 
     ended: Exit
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class End:
     """The supervisor has ended: all its children are down."""
 

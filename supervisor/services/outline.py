@@ -6,12 +6,13 @@ import functools
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, field, fields
 from typing import Any, cast
 
 from pydantic import JsonValue, TypeAdapter
 
 from ...actors.backoff import Exponential, Fixed, FromTenacity
+from ...storage.record import record
 from ..pool_spec import Pool
 from ..restart import Restart
 from .spec import ChildSpec, DynamicSupervisor, Supervisor, id_of, kind_of
@@ -26,7 +27,7 @@ _FOR_SERVICES = ("max_restarts", "within", "backoff", "max_failures", "reset_aft
 _FOR_TASKS = ("max_restarts", "backoff", "reset_after", "max_deaths", "on_give_up")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Outline:
     """One child of a tree as it was specified, and what is specified below it.
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Coroutine, Iterable, Iterator
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from typing import Any, Literal
 
 from ...actors.errors import BadCall
+from ...storage.record import record
 from ..checks import check_name, check_option, check_seconds, check_whole
 from ..errors import BadCombination, DuplicateChild
 from ..pool_spec import Pool
@@ -44,7 +45,7 @@ AutoShutdown = Literal["never", "any", "all"]
 _DEFAULT = Restart()
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@record
 class Child:
     """A service: an async function, and how it is to be watched.
 
@@ -97,7 +98,7 @@ class Child:
         check_limit("start_timeout", start_timeout, zero=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Supervisor:
     """A supervisor and its children, started from left to right and stopped from right to left.
 
@@ -134,7 +135,7 @@ class Supervisor:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DynamicSupervisor:
     """A supervisor that starts empty, and whose children come and go by calls.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from pydantic import JsonValue
 
+from ...storage.record import record
 from ..pool_info import PoolInfo
 from .drawing import Branch, draw, in_words, one_line
 from .entries import ChildInfo, ChildStatus
@@ -15,7 +15,7 @@ from .spec import AutoShutdown, ChildKind, RestartType, Strategy
 __all__ = ["ChildView", "SupervisorView", "child_view"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ChildView:
     """A child at one moment. All instants are aware, in UTC."""
 
@@ -41,7 +41,7 @@ class ChildView:
     """What a pool that runs tells of itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SupervisorView:
     """A supervisor and all below it at one moment: `print` draws it, `asdict` makes it plain.
 
