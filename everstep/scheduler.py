@@ -255,10 +255,17 @@ def _change(
 def _log(before: ScheduleRow, firing: Firing) -> None:
     """Say which instants pass without a task."""
     after = firing.row
-    if after.missed > before.missed:
+    if firing.too_old:
         _LOG.warning(
-            "the schedule %s has missed %s, for which nothing is started; catch_up is %g s",
-            before.name, _instants(after.missed - before.missed), before.catch_up,
+            "the schedule %s has missed %s older than catch_up=%g s, for which nothing is started; "
+            "to start such too, write a longer catch_up",
+            before.name, _instants(firing.too_old), before.catch_up,
+        )  # fmt: skip
+    if firing.passed_over:
+        _LOG.warning(
+            "the schedule %s has missed %s: overlap=%r starts the newest of several only; "
+            'to start all, write overlap="queue"',
+            before.name, _instants(firing.passed_over), before.overlap,
         )  # fmt: skip
     if after.skipped > before.skipped:
         _LOG.info(

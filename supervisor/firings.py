@@ -67,6 +67,10 @@ class Firing(NamedTuple):
     """That of the task to be started; None where none is."""
     replaces: bool
     """The tasks before it are cancelled first."""
+    too_old: int
+    """So many instants were older than what is caught up."""
+    passed_over: int
+    """So many were not, and are missed since only the newest of several is fired."""
 
 
 class _Passed(NamedTuple):
@@ -74,7 +78,8 @@ class _Passed(NamedTuple):
 
     fresh: list[float]
     """Those to be decided about, in order."""
-    missed: int
+    too_old: int
+    passed_over: int
     next_at: float | None
 
 
@@ -89,31 +94,33 @@ def fire(row: ScheduleRow, table: Timetable, now: float, unended: Collection[int
     room = MOST_WAITING if row.overlap == "queue" else 0
     after = row._replace(
         next_at=passed.next_at,
-        missed=row.missed + passed.missed,
+        missed=row.missed + passed.too_old + passed.passed_over,
         skipped=row.skipped + len(waiting[room:]),
         waiting=_listed(waiting[:room]) if waiting[:room] else None,
         updated_at=now,
     )
-    return Firing(without_ended(after, unended), instant, starts and bool(unended))
+    replaces = starts and bool(unended)
+    after = without_ended(after, unended)
+    return Firing(after, instant, replaces, passed.too_old, passed.passed_over)
 
 
 def _passed(row: ScheduleRow, table: Timetable, now: float) -> _Passed:
     """The instants up to now. Where their tasks would overlap, all but the newest are missed."""
     first = row.next_at
     if first is None or first > now:
-        return _Passed([], 0, first)
+        return _Passed([], 0, 0, first)
     oldest = now - max(row.catch_up, ON_TIME)
     late = _counted(takewhile(lambda at: at <= oldest, _from(table, first)))
     fresh = _from(table, first) if first > oldest else table.instants(oldest)
     until_now = takewhile(lambda at: at <= now, fresh)
     following = next(table.instants(now), None)
     if row.overlap == "queue":
-        return _Passed(list(islice(until_now, MOST_COUNTED)), late, following)
+        return _Passed(list(islice(until_now, MOST_COUNTED)), late, 0, following)
     last = newest(table, max(first, oldest), now)
     if last is None and first > oldest:
         last = first
     others = max(_counted(until_now) - 1, 0)
-    return _Passed([] if last is None else [last], late + others, following)
+    return _Passed([] if last is None else [last], late, others, following)
 
 
 def _from(table: Timetable, first: float) -> Iterator[float]:

@@ -35,7 +35,20 @@ async def test_after_a_week_only_the_newest_instant_is_caught_up(
         info = await ended(runtime, runtime.scheduled("daily"), 1)
         assert (info.missed, info.skipped) == (7, 0)
         assert await started(runtime) == ["2026-03-07"]
-        assert "has missed 7 instants" in caplog.text
+        assert "has missed 7 instants older than catch_up=600 s" in caplog.text
+        assert "queue" not in caplog.text
+
+
+async def test_instants_that_are_passed_over_for_the_newest_are_not_called_too_old(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    await down_for_a_week(place, catch_up=timedelta(days=7))
+    async with place.runtime() as runtime:
+        info = await ended(runtime, runtime.scheduled("daily"), 1)
+        assert (info.missed, info.skipped) == (7, 0)
+        assert "has missed 1 instant older than catch_up" in caplog.text
+        assert "has missed 6 instants: overlap='skip' starts the newest" in caplog.text
+        assert 'write overlap="queue"' in caplog.text
 
 
 async def test_an_instant_that_is_too_long_ago_is_missed_and_counted(place: Place) -> None:
