@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import cast, get_args
+from zoneinfo import ZoneInfo
 
 from .actors.actor import Actor, is_server
 from .actors.errors import BadActor, BadCall
@@ -113,7 +114,14 @@ async def _declare(session: Session, asked: ScheduleRow, actor: Actor) -> None:
         before, after = written
         what = "declared" if before is None else "changed"
         at = None if after is None else after.next_at
-        _LOG.info("the schedule %s is %s: its next instant is %s", asked.name, what, at)
+        shown = "there is none" if at is None else _shown(at, asked.tz)
+        _LOG.info("the schedule %s is %s; its next instant: %s", asked.name, what, shown)
+
+
+def _shown(instant: float, tz: str) -> str:
+    """An instant for people, as the clocks of its schedule show it."""
+    zone = UTC if tz == "UTC" else ZoneInfo(tz)
+    return datetime.fromtimestamp(instant, zone).isoformat()
 
 
 def _asked(

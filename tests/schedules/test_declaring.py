@@ -44,6 +44,18 @@ async def test_the_same_declaration_changes_nothing(place: Place) -> None:
         assert await beat.info() == before
 
 
+async def test_the_log_shows_the_next_instant_as_the_clocks_of_the_schedule_do(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "everstep")
+    set_to(place.clock, "2026-02-28T06:30:00")
+    async with place.runtime() as runtime:
+        await runtime.schedule("a", cron="0 7 * * *", tz="Asia/Shanghai", actor=Plain())
+        await runtime.schedule("b", every=HOUR, actor=Plain())
+    assert "a is declared; its next instant: 2026-03-01T07:00:00+08:00" in caplog.text
+    assert "b is declared; its next instant: 2026-02-28T07:30:00+00:00" in caplog.text
+
+
 async def test_the_order_in_which_a_set_comes_out_is_no_other_declaration(place: Place) -> None:
     async with place.runtime() as runtime:
         beat = await runtime.schedule("beat", every=HOUR, actor=Several(numbers={0, 8}))
