@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..storage.clock import shown_seconds
 from ..storage.errors import EverstepError
 
 __all__ = [
@@ -278,7 +279,7 @@ class StepTimeout(EverstepError, TimeoutError):
         self.step = step
         self.timeout = timeout
         super().__init__(
-            f"step {step} ran longer than timeout={timeout:g} s; "
+            f"step {step} ran longer than timeout={shown_seconds(timeout)}; "
             "make it faster, split it, or allow more: @step(timeout=…)"
         )
 
@@ -290,7 +291,7 @@ class HeartbeatMissed(EverstepError, TimeoutError):
         self.step = step
         self.heartbeat = heartbeat
         super().__init__(
-            f"step {step} gave no sign of life for heartbeat={heartbeat:g} s; "
+            f"step {step} gave no sign of life for heartbeat={shown_seconds(heartbeat)}; "
             "call self.ctx.heartbeat() while it works"
         )
 

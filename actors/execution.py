@@ -9,7 +9,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
-from ..storage.clock import Due, due_in, left_of
+from ..storage.clock import Due, due_in, left_of, shown_seconds
 from ..storage.errors import StaleAttempt
 from ..storage.records import Outcome, StepRow
 from . import rows
@@ -258,7 +258,7 @@ async def _try_again(life: Incarnation, row: StepRow, failure: Failure, wait: fl
     due = due_in(life.clock, wait)
     row = rows.failed(row, failure.encoded(), due, life.clock.now())
     life.journal.step(row)
-    _tell(life, row, failure, f"the next one in {wait:.3g} s")
+    _tell(life, row, failure, f"the next one in {shown_seconds(round(wait, 3))}")
     data = {"attempt": row.attempts, "error": str(failure), "retry_in": wait}
     life.ledger.event("step_failed", step=row.identity, data=data)
     life.journal.backs_off(row.identity, due)

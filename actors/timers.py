@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from ..storage.clock import Clock, Due, due_in
+from ..storage.clock import Clock, Due, due_in, shown_seconds
 from ..storage.records import StepRow
 from . import rows
 from .errors import BadCall
@@ -32,7 +32,7 @@ def chosen_delay(seconds: object, what: str = "seconds") -> tuple[Choose, str]:
     if isinstance(delay, bool) or not isinstance(delay, int | float) or not 0 <= delay < math.inf:
         why = "is not a number of seconds to wait"
         raise BadCall(what, seconds, why, f"{what}=60, or {what}=timedelta(days=3)")
-    return lambda clock: due_in(clock, delay), f"{delay:g} s"
+    return lambda clock: due_in(clock, delay), shown_seconds(delay)
 
 
 def chosen_instant(instant: object) -> tuple[Choose, str]:

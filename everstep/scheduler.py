@@ -11,7 +11,7 @@ from .actors.ledger import Ledger
 from .actors.newborn import first_commit
 from .operations import cancel
 from .session import Session
-from .storage.clock import Timer
+from .storage.clock import Timer, shown_seconds
 from .storage.errors import EverstepError, Refused, Superseded
 from .storage.interface import Refusal
 from .storage.records import ENDED, NewTask, SnapshotRow
@@ -257,9 +257,9 @@ def _log(before: ScheduleRow, firing: Firing) -> None:
     after = firing.row
     if firing.too_old:
         _LOG.warning(
-            "the schedule %s has missed %s older than catch_up=%g s, for which nothing is started; "
+            "the schedule %s has missed %s older than catch_up=%s, for which nothing is started; "
             "to start such too, write a longer catch_up",
-            before.name, _instants(firing.too_old), before.catch_up,
+            before.name, _instants(firing.too_old), shown_seconds(before.catch_up),
         )  # fmt: skip
     if firing.passed_over:
         _LOG.warning(

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-__all__ = ["Clock", "Due", "SystemClock", "Timer", "due_in", "left_of"]
+__all__ = ["Clock", "Due", "SystemClock", "Timer", "due_in", "left_of", "shown_seconds"]
 
 
 class Timer(Protocol):
@@ -102,3 +102,8 @@ def left_of(clock: Clock, due: Due) -> float:
     _, since_boot = clock.boot()
     left = due.at - clock.now() if due.boot is None else due.boot - since_boot
     return min(max(left, 0.0), due.delay)
+
+
+def shown_seconds(seconds: float) -> str:
+    """A length of time for people, never with an exponent where it is long."""
+    return f"{seconds:g} s" if seconds < 1e5 else f"{seconds:.0f} s"

@@ -61,6 +61,15 @@ async def waiting(task: Task[Any]) -> None:
     await until(task, lambda info: info.status is Status.WAITING)
 
 
+@pytest.mark.parametrize(("seconds", "shown"), [(25 * 86_400, "2160000 s"), (0.5, "0.5 s")])
+async def test_a_sleep_is_shown_in_seconds_without_an_exponent(
+    place: Place, seconds: float, shown: str
+) -> None:
+    async with place.runtime() as runtime:
+        task = await runtime.start(Nap(seconds=seconds))
+        assert (await next_event(task, "wait_started")).data["for"] == shown
+
+
 async def test_a_sleep_ends_when_its_time_is_over_and_not_before(place: Place) -> None:
     async with place.runtime() as runtime:
         task = await runtime.start(Nap(seconds=5))
