@@ -13,7 +13,7 @@ from .errors import BadCall
 from .schema import join, split
 from .values import DEFAULT_LIMITS, Limits, ValueCodec
 
-__all__ = ["Matcher", "packed"]
+__all__ = ["Matcher", "packed", "shown_id"]
 
 _CONTAINERS = frozenset({"list", "dict", "tuple", "set", "frozenset"})
 
@@ -23,6 +23,11 @@ def packed(message: object, limits: Limits = DEFAULT_LIMITS) -> bytes:
     kind = type(message)
     value = ValueCodec.of(kind).encode(message, f"the message {kind.__name__}", limits)
     return join({"kind": to_json(kind.__name__), "value": value})
+
+
+def shown_id(message: str) -> str:
+    """The id of a message for people: of one that answers, what it answers."""
+    return message.lstrip("\x01\x02")
 
 
 class Matcher:

@@ -16,6 +16,7 @@ from .errors import Suspended
 from .exits import Left
 from .idling import Idling
 from .mailbox import Mailbox
+from .messages import shown_id
 from .reminders import next_reminder, remind
 from .standstill import Look, unheard
 from .traffic import resolve
@@ -193,7 +194,7 @@ class Waits:
         if answer.taken is not None:
             ledger.take(answer.taken)
             self.mailbox.taken()
-            data = {"message": answer.taken.id, "from": answer.taken.sender}
+            data = {"message": shown_id(answer.taken.id), "from": answer.taken.sender}
         ledger.event("wait_ended", step=row.identity, data=data)
         ledger.write()
         return row

@@ -99,7 +99,7 @@ async def test_an_approved_step_runs_after_the_yes_and_not_before(place: Place, 
         assert await runtime.inbox() == []
         ended = await next_event(task, "wait_ended")
         started = await next_event(task, "step_started", after=ended.number)
-        assert (ended.step, ended.data["from"]) == (question.id, "Ada")
+        assert (ended.step, ended.data) == (question.id, {"message": question.id, "from": "Ada"})
         assert started.step == "publish"
         assert Article.published == ["all about tea"]
 
