@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 
 __all__ = ["ManualClock"]
@@ -83,12 +84,13 @@ class ManualClock:
 
     # --- for the test -----------------------------------------------------------------
 
-    def advance(self, seconds: float) -> None:
-        """Let `seconds` pass, firing what falls due in the order of its instants.
+    def advance(self, seconds: float | timedelta) -> None:
+        """Let `seconds` pass, or a timedelta, firing what falls due in the order of its instants.
 
         Plain callbacks run inside the call; a coroutine that slept goes on with the loop's next
         turns, so what it then waits for counts from the end of this advance.
         """
+        seconds = _seconds_of(seconds)
         if seconds < 0:
             raise ValueError(f"seconds={seconds}: time does not go back; use jump() for the wall")
         end = self._passed + seconds
@@ -113,9 +115,9 @@ class ManualClock:
         """Drop all timers: the event loop that they belong to has ended."""
         self._timers.clear()
 
-    def jump(self, seconds: float) -> None:
+    def jump(self, seconds: float | timedelta) -> None:
         """Set the wall clock forward or back, as an operator or NTP does; no time passes."""
-        self._wall += seconds
+        self._wall += _seconds_of(seconds)
 
     def waiting(self, *, within: float | None = None) -> int:
         """How many timers and sleeps are pending; with `within`, due in so many seconds."""
@@ -142,6 +144,10 @@ class ManualClock:
         for n, within, arrived in self._watchers:
             if not arrived.done() and self.waiting(within=within) >= n:
                 arrived.set_result(None)
+
+
+def _seconds_of(time: float | timedelta) -> float:
+    return time.total_seconds() if isinstance(time, timedelta) else time
 
 
 def _wake(sleeper: asyncio.Future[None]) -> None:

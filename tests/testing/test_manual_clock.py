@@ -1,6 +1,7 @@
 """The manual clock stands still until it is moved, and then fires in order."""
 
 import asyncio
+from datetime import timedelta
 
 import pytest
 
@@ -110,6 +111,17 @@ async def test_a_jump_moves_the_wall_clock_alone(clock: ManualClock) -> None:
     assert clock.now() == before - 3600
     assert clock.monotonic() == 0
     assert left_of(clock, due) == 10
+
+
+async def test_time_passes_by_a_timedelta_too(clock: ManualClock) -> None:
+    before, slept = clock.now(), asyncio.create_task(clock.sleep(25 * 86_400))
+    await clock.until_waiting()
+
+    clock.advance(timedelta(days=25))
+    clock.jump(timedelta(hours=1))
+
+    await slept
+    assert clock.now() == before + 25 * 86_400 + 3600
 
 
 async def test_time_does_not_go_back(clock: ManualClock) -> None:
