@@ -13,15 +13,18 @@ from itertools import islice
 
 from ..reading import Event, event_of
 from ..storage.clock import SystemClock
-from ..storage.errors import StoreInUse
-from ..storage.sqlite.event_log import page
+from ..storage.errors import StoreInUse, TaskNotFound
+from ..storage.sqlite import event_log
+from ..storage.sqlite.queries import task
 from ..storage.sqlite.stopped import read_stopped
+from .answer import Answer
 
 __all__ = ["HELP", "options", "run"]
 
 HELP = "show the events of all tasks of a stopped store, in the order of their commits"
 
 _MOST = 1000
+_MOST_KINDS = 50
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -36,31 +39,61 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--kind", action="append", default=[], help="only of this kind; may be given again"
     )
+    parser.add_argument("--task", metavar="ID", help="only those of this task")
     parser.add_argument("--json", action="store_true", help="each as a JSON object, one a line")
 
 
-def run(asked: argparse.Namespace) -> str:
-    """The text to print. Raises StoreInUse, and what else is wrong with the file."""
-    read = partial(_events, after=asked.after, limit=asked.limit, kinds=asked.kind)
+def run(asked: argparse.Namespace) -> Answer:
+    """What to print. Raises StoreInUse, TaskNotFound, and what else is wrong with the file."""
+    read = partial(_look, asked=asked)
     try:
-        events = asyncio.run(read_stopped(asked.file, SystemClock(), read))
+        return asyncio.run(read_stopped(asked.file, SystemClock(), read))
     except StoreInUse as error:
         live = "follow it there: runtime.events(follow=True); or stop it first"
         raise StoreInUse(error.path, error.why, live) from None
+
+
+def _look(connection: sqlite3.Connection, asked: argparse.Namespace) -> Answer:
+    after: int = asked.after
+    if asked.task is None:
+        found = _all(connection, after, asked.kind)
+    else:
+        found = _of_task(connection, asked.task, after, asked.kind)
+    events = list(islice(found, asked.limit))
     shown = _as_json if asked.json else _as_text
-    return "\n".join(map(shown, events))
+    note = ""
+    if next(found, None) is not None:
+        note = f"more events follow; go on with --after {events[-1].position if events else after}"
+    elif not events:
+        note = f"no such events; in the file are of the kinds {_kinds(connection)}"
+    return Answer("\n".join(map(shown, events)), note)
 
 
-def _events(
-    connection: sqlite3.Connection, after: int, limit: int, kinds: Collection[str]
-) -> list[Event]:
-    return list(islice(_all(connection, after, kinds), limit))
+def _kinds(connection: sqlite3.Connection) -> str:
+    """The kinds of all events, as far as they can be read in one line."""
+    every = [_plain(kind) for (kind,) in connection.execute("SELECT DISTINCT kind FROM event")]
+    return ", ".join(sorted(every)[:_MOST_KINDS]) + (", …" if len(every) > _MOST_KINDS else "")
+
+
+def _of_task(
+    connection: sqlite3.Connection, task_id: str, after: int, kinds: Collection[str]
+) -> Iterator[Event]:
+    """The events of one task, of these kinds or of all, after a position."""
+    row = task(connection, task_id)
+    if row is None:
+        raise TaskNotFound(task_id)
+    number = 0
+    while found := event_log.events(connection, row.key, number, _MOST):
+        number = found[-1].event.seq
+        for one in found:
+            if one.position > after and (not kinds or one.event.kind in kinds):
+                yield event_of(one)
 
 
 def _all(connection: sqlite3.Connection, after: int, kinds: Collection[str]) -> Iterator[Event]:
     """The events of these kinds, or of all, after a position."""
     while True:
-        found, upto = page(connection, after, _MOST, kinds, [], None)
+        found, upto = event_log.page(connection, after, _MOST, kinds, [], None)
         yield from map(event_of, found)
         if upto == after:
             return

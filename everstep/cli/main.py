@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from ..storage.errors import EverstepError
 from . import events, tree
+from .answer import Answer
 
 __all__ = ["main"]
 
@@ -20,8 +21,8 @@ _REFUSED = 2
 class _Command(NamedTuple):
     help: str
     options: Callable[[argparse.ArgumentParser], None]
-    run: Callable[[argparse.Namespace], str]
-    """What is to be printed. Raises EverstepError with the next step in its message."""
+    run: Callable[[argparse.Namespace], Answer]
+    """What is to be said. Raises EverstepError with the next step in its message."""
 
 
 _COMMANDS = {
@@ -33,16 +34,20 @@ _COMMANDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command that `argv` names, by default that of the process; its exit status.
 
-    0 is done, 2 is refused: then one line on stderr says why, and what to do.
+    0 is done; a line on stderr may tell what is not shown. 2 is refused: then it says why, and what
+    to do.
     """
     asked = _parser().parse_args(argv)
     name: str = asked.command
     try:
-        text = _COMMANDS[name].run(asked)
+        answer = _COMMANDS[name].run(asked)
     except EverstepError as error:
         sys.stderr.write(f"everstep {name}: {error}\n")
         return _REFUSED
-    return _printed(text)
+    _print(answer.text)
+    if answer.note:
+        sys.stderr.write(f"everstep {name}: {answer.note}\n")
+    return 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -62,13 +67,12 @@ def _sayable(text: str) -> str:
     return text.encode(encoding, "replace").decode(encoding)
 
 
-def _printed(text: str) -> int:
-    """Print; a reader that has gone away, as `head` does, is no error."""
+def _print(text: str) -> None:
+    """Print what there is; a reader that has gone away, as `head` does, is no error."""
     try:
-        sys.stdout.write(_sayable(text) + "\n")
+        sys.stdout.write(_sayable(text) + "\n" if text else "")
         sys.stdout.flush()
     except BrokenPipeError:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())  # so that the flush at the exit is quiet too
         os.close(nowhere)
-    return 0

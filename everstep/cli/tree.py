@@ -12,6 +12,7 @@ from functools import partial
 from ..storage.clock import SystemClock
 from ..storage.errors import StoreInUse
 from ..storage.sqlite.stopped import read_stopped
+from .answer import Answer
 from .drawing import drawn
 from .overview import StoppedStore, look
 
@@ -26,8 +27,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="the same as JSON")
 
 
-def run(asked: argparse.Namespace) -> str:
-    """The text to print. Raises StoreInUse, and what else is wrong with the file."""
+def run(asked: argparse.Namespace) -> Answer:
+    """What to print. Raises StoreInUse, and what else is wrong with the file."""
     file: str = asked.file
     clock = SystemClock()
     try:
@@ -35,7 +36,7 @@ def run(asked: argparse.Namespace) -> str:
     except StoreInUse as error:
         live = "look at it there, live: print(runtime.tree.look()); or stop it first"
         raise StoreInUse(error.path, error.why, live) from None
-    return _as_json(file, store) if asked.json else drawn(file, store)
+    return Answer(_as_json(file, store) if asked.json else drawn(file, store))
 
 
 def _as_json(file: str, store: StoppedStore) -> str:

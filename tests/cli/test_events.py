@@ -66,6 +66,53 @@ def test_the_log_is_shown_in_pages_and_by_kind(
     assert len(ends) == 1 and f"{events[-1].position}  " in ends[0] and "  loud  " in ends[0]
 
 
+def test_who_is_not_shown_all_is_told_how_to_go_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "tasks.db"
+    last = said(file)[-1].position
+
+    assert main(["events", str(file), "--limit", "2"]) == 0
+    first = capsys.readouterr()
+    assert main(["events", str(file), "--after", f"{last - 1}"]) == 0
+
+    after = first.out.splitlines()[-1].split()[0]
+    assert first.err == f"everstep events: more events follow; go on with --after {after}\n"
+    assert capsys.readouterr().err == ""
+
+
+def test_who_asks_for_a_kind_that_never_was_is_told_those_that_were(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said(tmp_path / "tasks.db")
+
+    assert main(["events", str(tmp_path / "tasks.db"), "--kind", "step_faild"]) == 0
+
+    found = capsys.readouterr()
+    assert found.out == "" and found.err.startswith("everstep events: no such events; ")
+    assert "said, " in found.err and "\x1b" not in found.err and found.err.count("\n") == 1
+
+
+def test_the_log_of_one_task_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    async def run() -> None:
+        async with Runtime(tmp_path / "tasks.db") as runtime:
+            for name in ("a", "b"):
+                await (await runtime.start(Loud(), id=name)).result()
+
+    asyncio.run(run())
+    options = ("--task", "b", "--limit", "9999")
+
+    lines = shown(capsys, tmp_path / "tasks.db", *options)
+    some = shown(
+        capsys, tmp_path / "tasks.db", *options, "--after", lines[9].split()[0], "--kind", "said"
+    )
+
+    assert len(lines) > 2500 and all("  b  " in line for line in lines)
+    assert some == [line for line in lines[10:] if "  said  " in line]
+    assert main(["events", str(tmp_path / "tasks.db"), "--task", "c"]) == 2
+    assert "no task" in capsys.readouterr().err
+
+
 def test_what_would_move_a_terminal_is_written_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
