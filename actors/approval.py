@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, StrictBool, model_validator
 from pydantic_core import from_json, to_json
 
+from .actor import is_flow
 from .asking import ASK, heard, question_of
 from .errors import ReplayMismatch
 from .failures import Rejected
@@ -70,7 +71,8 @@ async def approved(life: Incarnation, call: Call) -> None:
     said = life.decode(call.scope, codec, parts["value"], f"the answer to {wait.identity}")
     if not said.approved:
         by = from_json(parts.get("by", b"null"))
-        raise Rejected(call.definition.name, call.identity, by, said.comment)
+        in_plan = not is_flow(life.actor)
+        raise Rejected(call.definition.name, call.identity, by, said.comment, in_plan=in_plan)
 
 
 def _wait(call: Call, prompt: str) -> Call:

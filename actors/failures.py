@@ -131,15 +131,27 @@ class Rejected(EverstepError):
     Carries the same facts live and after a restart: a no stays a no.
     """
 
-    def __init__(self, step: str, identity: str, by: str | None, comment: str | None) -> None:
+    def __init__(
+        self,
+        step: str,
+        identity: str,
+        by: str | None,
+        comment: str | None,
+        *,
+        in_plan: bool = False,
+    ) -> None:
         self.step = step
         self.identity = identity
         self.by = by
         self.comment = comment
-        said = "" if comment is None else f", who says: {comment}"
+        self.in_plan = in_plan
+        said = f", who says: {comment}" if comment else ""
+        then = "start a new task to ask again"
+        if not in_plan:
+            then = "go on without it in `run` (except Rejected: …), or start a new task"
         super().__init__(
-            f"step {identity} was rejected by {by or 'somebody who gave no name'}{said}; it has "
-            "not run: go on without it in `run` (except Rejected: …), or start a new task"
+            f"step {identity} was rejected by {by or 'somebody who gave no name'}{said}; "
+            f"it has not run: {then}"
         )
 
 
@@ -220,13 +232,19 @@ class ChildFailed(ChildEnded):
             task_id,
             identity,
             f"the child {task_id!r} failed ({reason}){where}: {failure}; go on without it "
-            "(except ChildFailed: …), or mend the cause, then: "
-            f"await runtime.task({task_id!r}).resume()",
+            f"(except ChildFailed: …){_mended(task_id, failure)}",
         )
 
     def is_a(self, kind: type[BaseException]) -> bool:
         """Whether the child failed with an instance of `kind`."""
         return self.failure.is_a(kind)
+
+
+def _mended(task_id: str, failure: Failure) -> str:
+    """How a child would go on, where that could help."""
+    if failure.is_a(Rejected):
+        return ""
+    return f", or mend the cause, then: await runtime.task({task_id!r}).resume()"
 
 
 class ChildCancelled(ChildEnded):

@@ -22,7 +22,8 @@ class TaskFailed(EverstepError):
     """The task was given up. Carries the facts of the error that was the reason.
 
     `step` used up its `attempts`; where it is None, `run` itself failed, and `attempts` counts
-    its crashes. `error` is the qualified name of the original exception's class.
+    its crashes. `error` is the qualified name of the original exception's class. With `rejected`
+    it was the no of a person, which stays a no for a task that is resumed.
     """
 
     def __init__(
@@ -35,6 +36,7 @@ class TaskFailed(EverstepError):
         error: str,
         message: str,
         traceback: str,
+        rejected: bool = False,
     ) -> None:
         self.task_id = task_id
         self.reason = reason
@@ -43,6 +45,10 @@ class TaskFailed(EverstepError):
         self.error = error
         self.message = message
         self.traceback = traceback
+        self.rejected = rejected
+        if rejected:
+            super().__init__(f"the task {task_id!r} failed ({reason}): {message}")
+            return
         where = f" in step {step} ({_attempts_made(attempts)})" if step else ""
         worded = _worded(error, message)
         then = "\n" if "\n" in worded else "; "

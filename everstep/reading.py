@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 
 from .actors.actor import Actor, steps_of
 from .actors.blame import Blame, read_blame
-from .actors.failures import Failure, read_failure
+from .actors.failures import Failure, Rejected, read_failure
 from .actors.values import ValueCodec
 from .errors import TaskFailed, TaskPaused
 from .storage.interface import RecordedEvent
@@ -239,6 +239,7 @@ def failed(row: TaskRow) -> TaskFailed:
         error=failure.kind,
         message=failure.message,
         traceback=failure.traceback,
+        rejected=failure.is_a(Rejected),
     )
 
 

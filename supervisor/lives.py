@@ -14,7 +14,7 @@ from ..actors.actor import Actor
 from ..actors.blame import blame_of
 from ..actors.environment import Environment
 from ..actors.exits import Crashed, Exit, Fenced, Halted, Released
-from ..actors.failures import failure_of
+from ..actors.failures import Rejected, failure_of
 from ..actors.incarnation import Incarnation
 from ..actors.ledger import Ledger
 from ..storage.errors import EverstepError, Refused, StoreClosed, StoreFailed
@@ -362,6 +362,11 @@ def _tell(life: Life, ended: Exit) -> None:
         _LOG.error(
             "the task %s is paused (%s): %s; to go on: await runtime.task(%r).resume()\n%s",
             life.task_id, progress.reason, ended.failure, life.task_id, ended.failure.traceback,
+        )  # fmt: skip
+    elif isinstance(ended, Crashed) and ended.failure.is_a(Rejected):
+        _LOG.warning(
+            "the task %s has failed (%s): %s",
+            life.task_id, progress.reason, ended.failure.message,
         )  # fmt: skip
     elif isinstance(ended, Crashed):
         how, failure = "crashed", ended.failure

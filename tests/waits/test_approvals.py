@@ -12,6 +12,7 @@ from everstep import (
     AlreadyAnswered,
     AmbiguousStep,
     Approval,
+    ChildFailed,
     NotAsked,
     Question,
     Rejected,
@@ -26,6 +27,7 @@ from everstep import (
     none,
     step,
 )
+from everstep.actors.failures import Failure, failure_of
 from tests.runtime.kit import Place, Plain, kinds, next_event, until
 
 
@@ -104,14 +106,21 @@ async def test_an_approved_step_runs_after_the_yes_and_not_before(place: Place, 
         assert Article.published == ["all about tea"]
 
 
-async def test_a_no_fails_a_plan_at_once_and_says_who_said_it(place: Place) -> None:
+async def test_a_no_fails_a_plan_at_once_and_says_who_said_it(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
     async with place.runtime() as runtime:
-        task = await runtime.start(Article())
+        task = await runtime.start(Article(), id="a")
         (question,) = await asked(task, runtime)
         await task.answer(question.id, Approval(approved=False, comment="too short"), by="Ada")
 
         with pytest.raises(TaskFailed, match="rejected by Ada, who says: too short") as failed:
             await task.result()
+        said = str(failed.value) + "".join(getattr(failed.value, "__notes__", ()))
+        for wrong in ("resume()", "`run`", "Traceback"):
+            assert wrong not in said
+        assert "crash" not in caplog.text and "Traceback" not in caplog.text
+        assert "the task a has failed (never_retried): step publish was rejected" in caplog.text
         assert failed.value.error == "everstep.actors.failures.Rejected"
         assert (await task.status()).reason == "never_retried"
         assert (Article.published, Article.written) == ([], 1)
@@ -119,12 +128,24 @@ async def test_a_no_fails_a_plan_at_once_and_says_who_said_it(place: Place) -> N
             await task.answer(question.id, True)
 
 
+def test_a_parent_is_not_told_to_resume_a_child_that_was_rejected() -> None:
+    no = failure_of(Rejected("publish", "publish", "Ada", None))
+    fault = failure_of(ValueError("no paper"))
+
+    def said(failure: Failure) -> str:
+        why = "never_retried"
+        return str(ChildFailed("c", "r", reason=why, step=None, attempts=1, failure=failure))
+
+    assert "resume()" not in said(no) and "except ChildFailed" in said(no)
+    assert "resume()" in said(fault)
+
+
 async def test_a_no_stays_a_no_for_a_task_that_is_resumed(place: Place) -> None:
     async with place.runtime() as runtime:
         task = await runtime.start(Article())
         (question,) = await asked(task, runtime)
-        await task.answer(question.id, False)
-        with pytest.raises(TaskFailed):
+        await task.answer(question.id, Approval(approved=False, comment=""))
+        with pytest.raises(TaskFailed, match="gave no name; it has not run"):
             await task.result()
 
         await task.resume()
