@@ -177,6 +177,11 @@ def _check_actor(instance: object, definition: StepDefinition) -> None:
     if isinstance(instance, Actor):
         return
     name, cls = definition.name, type(instance)
+    around = definition.function.__qualname__.rpartition(".")[0]
+    if not around or around.endswith("<locals>"):
+        why = "it stands outside of a class, and has no state that it could change"
+        instead = f"it in a class derived from Actor, or no @step and ctx.step({name}, …)"
+        raise BadActor(f"the step {name}", why, instead)
     if not hasattr(cls, name):
         why = f"is no actor: {name} was called on its class"
         raise BadCall("self", instance, why, f"actor.{name}(…), or where it is handed on, no call")

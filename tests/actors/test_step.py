@@ -135,6 +135,15 @@ async def test_a_step_called_on_the_class_of_its_actor_is_refused() -> None:
         await Page.load("http://a")  # type: ignore[arg-type]  # the mistake
 
 
+async def test_a_step_outside_of_a_class_is_refused_when_it_is_called() -> None:
+    @step
+    async def lone(number: int) -> int:
+        return number
+
+    with pytest.raises(BadActor, match=r"outside of a class.*derived from Actor, or no @step"):
+        await lone(3)
+
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
