@@ -92,14 +92,15 @@ class UnknownActor(EverstepError):
 class NotSerializable(EverstepError):
     """A value does not come back from the store as it went in. Never retried."""
 
-    def __init__(self, where: str, kind: str, why: str) -> None:
+    def __init__(self, where: str, kind: str, why: str, instead: str | None = None) -> None:
         self.where = where
         self.kind = kind
         self.why = why
-        super().__init__(
-            f"{where} cannot be stored: {kind} {why}; declare its type (of a field `name: {kind}`, "
-            f"of a step `-> {kind}`), one that pydantic writes as JSON and reads back equal"
+        self.instead = instead or (
+            f"declare its type (of a field `name: {kind}`, of a step `-> {kind}`), "
+            "one that pydantic writes as JSON and reads back equal"
         )
+        super().__init__(f"{where} cannot be stored: {kind} {why}; {self.instead}")
 
 
 class NotValid(EverstepError, ValueError):

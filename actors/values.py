@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
+import types
 from datetime import datetime, time
 from typing import Any, Final, Literal, Protocol
 
@@ -16,6 +18,7 @@ from pydantic.errors import (
 from pydantic_core import (
     CoreSchema,
     PydanticSerializationError,
+    to_json,
 )
 
 from ..storage.record import record
@@ -200,11 +203,15 @@ class ValueCodec:
         self, value: Any, where: str, limits: Limits, *, warnings: Literal["error", False]
     ) -> bytes:
         if self._serializer is None:
-            raise NotSerializable(where, type(value).__qualname__, self.refusal or "")
+            raise NotSerializable(
+                where, type(value).__qualname__, self.refusal or "", _instead_of(value)
+            )
         try:
             data = self._serializer.to_json(value, warnings=warnings)
         except (PydanticSerializationError, ValueError, TypeError, RecursionError) as error:
-            raise NotSerializable(where, type(value).__qualname__, _first_line(error)) from error
+            raise NotSerializable(
+                where, type(value).__qualname__, _first_line(error), _instead_of(value)
+            ) from error
         if len(data) > limits.value:
             raise PayloadTooLarge(where, len(data), limits.value)
         return data
@@ -222,6 +229,29 @@ class ValueCodec:
             raise NotSerializable(where, type(value).__qualname__, f"changes ({found})")
 
 
+def _instead_of(value: Any) -> str | None:
+    """What to store instead of a value in which pydantic does not know a type; else None."""
+    unknown: list[Any] = []
+    with contextlib.suppress(PydanticSerializationError, ValueError, TypeError, RecursionError):
+        to_json(value, fallback=unknown.append)
+    if not unknown:
+        return None
+    kind: type = type(unknown[0])
+    if issubclass(kind, _FUNCTIONS):
+        return "functions cannot be stored: store what names it, and look it up by that"
+    try:
+        known = _of_annotation(kind).refusal is None
+    except NotDefinedYet:
+        known = True
+    if known:
+        return None
+    return (
+        f"make {kind.__qualname__} a BaseModel or a dataclass, or keep it out of what is stored, "
+        "as in a private attribute: _it: … = PrivateAttr()"
+    )
+
+
+_FUNCTIONS: Final = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 _INSTANTS: Final = frozenset({datetime, time})
 _DIGITS_AS_ZERO: Final = bytes.maketrans(b"123456789", b"000000000")
 _LONGEST_NUMBER: Final = 4300

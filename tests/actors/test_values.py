@@ -265,6 +265,30 @@ def test_a_value_that_would_not_come_back_is_refused_by_name(annotation: Any, va
         write(annotation, value)
 
 
+class Unheard:
+    """A class of which pydantic knows nothing."""
+
+    def speak(self) -> None: ...
+
+
+@pytest.mark.parametrize("value", [Unheard(), [1, {"a": Unheard()}]], ids=["itself", "within"])
+def test_a_type_that_pydantic_does_not_know_is_not_advised_to_be_declared(value: Any) -> None:
+    with pytest.raises(NotSerializable, match="make Unheard a BaseModel or a dataclass") as caught:
+        write(Any, value)
+
+    assert "declare" not in str(caught.value) and "PrivateAttr()" in str(caught.value)
+    with pytest.raises(NotSerializable, match="make Unheard a BaseModel"):
+        write(Unheard, Unheard())
+
+
+@pytest.mark.parametrize("value", [lambda: 3, len, [Unheard().speak]])
+def test_of_a_function_it_is_said_that_it_cannot_be_stored(value: Any) -> None:
+    with pytest.raises(NotSerializable, match="functions cannot be stored") as caught:
+        write(Any, value)
+
+    assert "declare" not in str(caught.value)
+
+
 def test_a_private_attribute_that_was_set_is_not_lost_in_silence() -> None:
     value = Secretive()
     value._cache["a"] = 1
