@@ -330,9 +330,9 @@ class Incarnation(Keeping):
         """
         task = asyncio.current_task()
         if task is None or task.get_loop() is not self._loop:
-            why = "is awaited on another event loop than the task's"
-            instead = "asyncio.run_coroutine_threadsafe(…, loop).result(), or an async def step"
-            raise BadCall("step", self.task_id, why, instead)
+            here, why = CURRENT.get(), "awaits something of its task on another event loop"
+            instead = "it as async def; or asyncio.run_coroutine_threadsafe(…, loop).result()"
+            raise BadCall("step", here.identity if here else self.task_id, why, instead)
         return task
 
     def is_open(self) -> bool:

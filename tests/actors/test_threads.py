@@ -126,7 +126,8 @@ async def test_what_is_awaited_on_another_loop_is_refused_with_what_to_write(how
     async with driving() as driver:
         ended = await driver.run(Crossing(how=how))
         assert isinstance(ended, Crashed)
-        assert "awaited on another event loop" in ended.failure.message
+        said = "step='outer': awaits something of its task on another event loop; write it as async"
+        assert said in ended.failure.message
         assert "run_coroutine_threadsafe" in ended.failure.message
 
 
