@@ -198,9 +198,6 @@ class Incarnation(Keeping):
             return value
         codec = result_codec(self.actor)
         output, _ = codec.settle(value, "the result of the task", self.limits)
-        unused = self.journal.recollection.unused()
-        if unused:
-            self.ledger.event("steps_unused", data={"steps": unused[:100]})
         self.journal.enter_live(self.root.view)
         self.journal.succeeded(output)
         await self.ledger.durable()

@@ -123,6 +123,9 @@ class Journal:
     def succeeded(self, output: bytes) -> None:
         """Put the end of the task on the ledger; it rides with what else is there."""
         self.finished = True
+        unused = self.recollection.unused()
+        if unused:
+            self.ledger.event("steps_unused", data={"steps": unused[:100]})
         self.ledger.change(status=Status.SUCCEEDED, epoch=None, output=output, error=None)
         self.ledger.event("task_succeeded")
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from everstep.actors.actor import Actor
-from everstep.actors.exits import Halted, Succeeded
+from everstep.actors.exits import Crashed, Halted, Succeeded
 from everstep.actors.retry import Retry
 from everstep.actors.step import step
 from everstep.actors.upcast import upcast
@@ -39,6 +39,38 @@ async def test_steps_that_a_finished_run_never_asked_for_are_reported() -> None:
         events = await driver.store.events(ledger.row.key)
         (unused,) = [e.event.data for e in events if e.event.kind == "steps_unused"]
         assert unused == b'{"steps":["say:x"]}'
+
+
+async def test_finished_steps_that_a_plan_has_no_longer_are_reported_once() -> None:
+    class Before(Actor, name="replay.renamed"):
+        @step
+        async def mail(self) -> None: ...
+
+        @step(retry=ONCE)
+        async def last(self) -> None:
+            raise RuntimeError("crash")
+
+    class After(Actor, name="replay.renamed"):
+        crash: ClassVar[bool] = True
+
+        @step
+        async def post(self) -> None: ...
+
+        @step(retry=ONCE)
+        async def last(self) -> None:
+            if After.crash:
+                raise RuntimeError("crash")
+
+    async with driving() as driver:
+        ledger, ended = await crash_then(driver, Before(), After)
+        assert isinstance(ended, Crashed)
+        ledger = await driver.claimed(ledger.row.id)
+        await driver.crash(ledger, ended)
+        After.crash = False
+        assert await driver.again(ledger, After) == Succeeded()
+        events = await driver.store.events(ledger.row.key)
+        unused = [e.event.data for e in events if e.event.kind == "steps_unused"]
+        assert unused == [b'{"steps":["mail"]}']
 
 
 async def test_state_of_an_older_version_is_lifted_when_it_is_loaded() -> None:
