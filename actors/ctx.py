@@ -10,7 +10,7 @@ from uuid import UUID
 
 from . import rows
 from .asking import ASK, ask, question_of
-from .definition import function_step
+from .definition import named_step
 from .effects import Done, NotDone, NotDoneRule
 from .errors import BadCall
 from .identity import stable_id
@@ -133,14 +133,14 @@ class Ctx(Telling, Offspring):
     ) -> Coroutine[Any, Any, Any]:
         """Run any function as a step: checkpointed, retried, and not repeated in a replay.
 
-        A plain function runs in a thread. `name` is the function's own unless given; calls that
-        may come in any order need a `key`.
+        A plain function runs in a thread. `name` is the function's own unless given, and a lambda
+        needs one; calls that may come in any order need a `key`.
         """
         if name is not None:
             named("name", name)
         if self._scope.life.suspended:
             return self._scope.life.waits.refused()
-        return self._scope.present().perform(function_step(fn, name), args, {}, key)
+        return self._scope.present().perform(named_step(fn, name), args, {}, key)
 
     # --- waits: in `run` only -------------------------------------------------------------
 

@@ -18,7 +18,14 @@ from .values import DEFAULT_LIMITS, NotDefinedYet, ValueCodec
 if TYPE_CHECKING:
     from .retry import Retry
 
-__all__ = ["HandlerOptions", "StepDefinition", "StepOptions", "function_step", "is_async"]
+__all__ = [
+    "HandlerOptions",
+    "StepDefinition",
+    "StepOptions",
+    "function_step",
+    "is_async",
+    "named_step",
+]
 
 
 @record
@@ -55,6 +62,7 @@ _DEFINITIONS: Final = "__everstep_definitions__"
 """Where a class keeps its own definitions, and a function those that are made of it: what a cache
 elsewhere would keep alive."""
 _MOST_NAMES: Final = 100
+_LAMBDA: Final = (lambda: None).__name__
 
 
 class StepDefinition:
@@ -236,8 +244,20 @@ def is_async(function: Callable[..., Any]) -> bool:
     )
 
 
+def named_step(fn: Callable[..., Any], name: str | None) -> StepDefinition:
+    """The definition of a step that is any callable, for `ctx.step(fn, …)`.
+
+    Raises BadCall for a lambda without a name, since a checkpoint is found by that.
+    """
+    found = function_step(fn, name)
+    if name is None and found.name == _LAMBDA:
+        why = "is a lambda, and a checkpoint is found by the name of its step"
+        raise BadCall("fn", fn, why, 'ctx.step(lambda: …, name="fetch"), or a def')
+    return found
+
+
 def function_step(fn: Callable[..., Any], name: str | None = None) -> StepDefinition:
-    """The definition of a step that is any callable, for `ctx.step(fn, …)`."""
+    """The definition of a step that is any callable, by its own name unless one is given."""
     if not callable(fn):
         raise BadCall("fn", fn, "it cannot be called", "ctx.step(function, *arguments)")
     if not isinstance(fn, types.FunctionType):

@@ -9,7 +9,7 @@ from typing import Any, Self
 import pytest
 
 from everstep.actors.actor import Actor, steps_of
-from everstep.actors.definition import function_step
+from everstep.actors.definition import function_step, named_step
 from everstep.actors.errors import BadCall
 from everstep.actors.log import Log
 from everstep.actors.step import step
@@ -51,6 +51,14 @@ def test_any_callable_can_be_a_step(fn: Any, name: str, sync: bool) -> None:
 
     assert (found.name, found.sync, found.method) == (name, sync, False)
     assert found.options.retry is None
+
+
+@pytest.mark.parametrize("fn", [lambda: 3, functools.partial(lambda n: n, 3)])
+def test_a_lambda_is_a_step_by_the_name_that_it_is_given(fn: Any) -> None:
+    with pytest.raises(BadCall, match=r'is a lambda.*write ctx.step.lambda: …, name="fetch"'):
+        named_step(fn, None)
+
+    assert named_step(fn, "load").name == "load"
 
 
 def test_a_function_as_a_step_has_its_own_output_and_arguments() -> None:
