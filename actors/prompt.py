@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from .definition import StepDefinition
     from .scope import Call
 
-__all__ = ["check_fields", "prompt_of", "template_of"]
+__all__ = ["attributes_in", "check_fields", "prompt_of", "template_of"]
 
 _ACTOR = "self"
 _NAME = re.compile(r"[^.\[]*")
+_ATTRIBUTE = re.compile(rf"{_ACTOR}\.(\w+)")
 
 
 def template_of(value: Any) -> str | None:
@@ -34,7 +35,7 @@ def check_fields(definition: StepDefinition) -> None:
         return
     known = (_ACTOR, *definition.parameters.names)
     try:
-        unknown = [name for name in _fields(template) if name not in known]
+        unknown = [name for name in map(_name_in, _fields(template)) if name not in known]
         why = f"its approval names {unknown[0]!r}, which it has not" if unknown else None
     except ValueError as error:
         why = f"its approval cannot be filled in: {error}"
@@ -51,7 +52,7 @@ def prompt_of(call: Call, view: Actor) -> str:
     definition = call.definition
     template = definition.options.approval or ""
     values: dict[str, Any] = {_ACTOR: view}
-    for name in set(_fields(template)) - {_ACTOR}:
+    for name in set(map(_name_in, _fields(template))) - {_ACTOR}:
         values[name] = definition.parameters.value(name, call.args, call.kwargs)
     try:
         return template.format(**values)
@@ -60,10 +61,20 @@ def prompt_of(call: Call, view: Actor) -> str:
         raise BadCall("approval", template, why, "fields that every call can fill in") from error
 
 
+def attributes_in(template: str) -> list[str]:
+    """The attributes of the actor that are filled in, in order."""
+    return [found[1] for field in _fields(template) if (found := _ATTRIBUTE.match(field))]
+
+
+def _name_in(field: str) -> str:
+    """The parameter that a field is of, or `self`."""
+    found = _NAME.match(field)
+    return found.group() if found else field
+
+
 def _fields(template: str) -> Iterator[str]:
-    """Names of what is filled in, also in formats. Raises ValueError where it is malformed."""
+    """What is filled in, also in formats. Raises ValueError where it is malformed."""
     for _, field, form, _ in string.Formatter().parse(template):
         if field is not None:
-            found = _NAME.match(field)
-            yield found.group() if found else field
+            yield field
             yield from _fields(form or "")

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from .definition import HandlerOptions, StepDefinition
 from .errors import BadActor
 from .handler import NO_APPROVAL
+from .prompt import attributes_in
 from .step import definition_in
 
 if TYPE_CHECKING:
     from .actor import Actor
 
-__all__ = ["check_class", "check_settings", "steps_written"]
+__all__ = ["check_class", "check_questions", "check_settings", "steps_written"]
 
 _PYDANTIC_OWN: Final = frozenset({"model_config", "model_post_init"})
 _SETTINGS: Final[dict[str, tuple[Any, str]]] = {
@@ -61,6 +62,30 @@ def check_settings(cls: type[Actor]) -> None:
                 f"with {setting}={found!r} {why}",
                 f"no {setting} in its model_config",
             )
+
+
+def check_questions(cls: type[Actor], actor: type[Actor]) -> None:
+    """Refuse approvals that name what no instance has. Called when the fields are known."""
+    own = inspect.getattr_static(cls, "__getattr__") is not inspect.getattr_static(
+        actor, "__getattr__"
+    )
+    if own or inspect.isabstract(cls):
+        return
+    for step in steps_written(cls).values():
+        for name in attributes_in(step.options.approval or ""):
+            if not _has(cls, name):
+                why = f"its approval names self.{name}, which it has not (its fields: "
+                why += f"{', '.join(cls.model_fields) or 'none'})"
+                instead = f"one of them, or {name}: … in the class"
+                raise BadActor(f"the step {step.name} of {cls.__name__}", why, instead)
+
+
+def _has(cls: type[Actor], name: str) -> bool:
+    """Whether an instance may have this attribute."""
+    declared = (cls.model_fields, cls.__private_attributes__, cls.__class_vars__)
+    return any(name in names for names in declared) or any(
+        name in vars(base) for base in cls.__mro__
+    )
 
 
 def _annotated(cls: type) -> list[str]:

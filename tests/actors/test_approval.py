@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
+from pydantic import PrivateAttr
 
 from everstep import Actor, BadActor, BadCall, TaskFailed, handler, step
+from everstep.actors.actor import steps_of
 from everstep.actors.step import definition_in
 from tests.runtime.conftest import place
 from tests.runtime.kit import Place, next_event
@@ -43,6 +47,56 @@ def test_a_question_may_have_fields_of_the_actor_and_of_the_parameters() -> None
     definition = definition_in(pay)
     assert definition is not None
     assert definition.options.approval is not None
+
+
+def test_a_question_about_an_attribute_that_the_class_lacks_is_refused_with_its_fields() -> None:
+    why = r"the step send of Letter: its approval names self\.darft, .*its fields: to, draft\)"
+    with pytest.raises(BadActor, match=why):
+
+        class Letter(Actor, name="approval.Letter"):  # pyright: ignore[reportUnusedClass]  # refused
+            to: str
+            draft: str = ""
+
+            @step(approval="Send {self.to}: {self.draft!r:{self.darft}}?")
+            async def send(self) -> None: ...
+
+
+def test_a_question_may_be_about_all_that_an_instance_has() -> None:
+    class Base(Actor, ABC, name="approval.Base"):
+        @step(
+            approval="{self.later} {self.mine} {self._secret.x} {self.shout} {self.CITY} {self.AT}"
+        )
+        async def send(self) -> None: ...
+
+        @abstractmethod
+        def needed(self) -> None: ...
+
+    class Whole(Base, name="approval.Whole"):
+        AT: ClassVar[str]
+        CITY: ClassVar[str] = "Oslo"
+        later: int
+        _secret: Any = PrivateAttr()
+
+        @property
+        def mine(self) -> int:
+            return 1
+
+        @cached_property
+        def shout(self) -> str:
+            return "!"
+
+        def needed(self) -> None: ...
+
+    class Dynamic(Actor, name="approval.Dynamic"):
+        if not TYPE_CHECKING:
+
+            def __getattr__(self, name: str) -> Any:
+                return "made up" if name == "any" else super().__getattr__(name)
+
+        @step(approval="{self.any}?")
+        async def send(self) -> None: ...
+
+    assert {*steps_of(Whole)} == {*steps_of(Dynamic)} == {"send"}
 
 
 @pytest.mark.parametrize("topic", ["tea", ""])
