@@ -27,8 +27,12 @@ from everstep import (
     NotAsked,
     Runtime,
     Status,
+    TaskCancelled,
     TaskExists,
+    TaskFailed,
     TaskNotFound,
+    TaskPaused,
+    WrongAnswer,
     step,
 )
 
@@ -136,7 +140,11 @@ STATUS_CODES: dict[type[Exception], int] = {
     NotAsked: 404,
     TaskExists: 409,
     AlreadyAnswered: 409,
+    TaskFailed: 409,  # these three by `result()`
+    TaskPaused: 409,
+    TaskCancelled: 409,
     BadCall: 422,
+    WrongAnswer: 422,
 }
 
 

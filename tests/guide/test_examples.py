@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from everstep import Runtime
+from everstep import Runtime, TaskCancelled, TaskFailed, TaskPaused, WrongAnswer
 from everstep.testing import ManualClock
 from examples import agent, fan_out, schedule, server
 from examples.guide import first, plan, side_by_side
@@ -103,6 +103,15 @@ def test_children_that_fan_out_go_on_with_what_is_missing(
 
 
 # --- a web application ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(TaskFailed, 409), (TaskPaused, 409), (TaskCancelled, 409), (WrongAnswer, 422)],
+)
+def test_what_a_result_and_an_answer_raise_is_no_500(error: type[Exception], code: int) -> None:
+    assert server.STATUS_CODES[error] == code
+    assert error in server.app.exception_handlers
 
 
 async def test_a_web_application_owns_its_runtime(
