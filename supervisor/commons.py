@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 from ..actors.environment import Environment
 from ..storage.interface import Alarm
 from .recovery import Recovery
+from .strangers import waiting
 from .suspects import Lineup
 from .throttle import Throttle
 
@@ -58,9 +59,9 @@ class Commons:
         for pool in sorted(queues.keys() - self._names_of_tree() - self._reported):
             self._reported.add(pool)
             _LOG.warning(
-                "%d tasks wait for the pool %r, which the tree of this runtime lacks; "
+                "%s for the pool %r, which the tree of this runtime lacks; "
                 "add it: Runtime(…, tree=Supervisor(…, children=[…, Pool(%r)]))",
-                queues[pool], pool, pool,
+                waiting(queues[pool]), pool, pool,
             )  # fmt: skip
 
     def throttle(self, pool: str) -> Throttle:

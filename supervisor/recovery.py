@@ -60,7 +60,8 @@ class Recovery:
             found += len(page)
             await self._bury(page, together)
         if found:
-            _LOG.info("recovered %d task(s) of processes that are gone", found)
+            tasks = "1 task" if found == 1 else f"{found} tasks"
+            _LOG.info("recovered %s of processes that are gone", tasks)
 
     async def _pages(self) -> AsyncIterator[list[TaskRow]]:
         after = 0

@@ -8,9 +8,14 @@ from ..actors.errors import UnknownActor
 from ..storage.interface import Store
 from .catalogue import Catalogue
 
-__all__ = ["Strangers"]
+__all__ = ["Strangers", "waiting"]
 
 _LOG = logging.getLogger("everstep")
+
+
+def waiting(count: int) -> str:
+    """That so many tasks wait, in words."""
+    return "1 task waits" if count == 1 else f"{count} tasks wait"
 
 
 class Strangers:
@@ -32,4 +37,4 @@ class Strangers:
             error = doubtful.get(name) or UnknownActor(
                 name, f'no class here has this name (import it, or: class …(Actor, name="{name}"))'
             )
-            _LOG.warning("%d tasks wait in the pool %s: %s", count, pool, error)
+            _LOG.warning("%s in the pool %s: %s", waiting(count), pool, error)

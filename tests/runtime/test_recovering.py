@@ -48,8 +48,9 @@ async def die_at(place: Place, gate: Gate, name: str, *actors: Actor) -> None:
 
 
 async def test_a_task_goes_on_after_a_death_without_repeating_finished_steps(
-    place: Place, steps: Gate
+    place: Place, steps: Gate, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("INFO", "everstep")
     steps.open("first")
     await die_at(place, steps, "second", Steps())
     steps.open("second")
@@ -57,6 +58,7 @@ async def test_a_task_goes_on_after_a_death_without_repeating_finished_steps(
     async with place.runtime() as runtime:
         task = runtime.task("0", Steps)
         assert await task.result() == "done"
+        assert "recovered 1 task of processes that are gone" in caplog.text
         records = await task.steps()
         info = await task.status()
         log = await kinds(task)

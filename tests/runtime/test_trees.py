@@ -265,7 +265,7 @@ async def test_tasks_of_a_pool_that_the_tree_lacks_wait_and_are_reported(
     async with place.runtime(tree=Pool("new")) as runtime:
         assert await (await runtime.start(Plain())).result() == "refunds: 2"
         assert (await runtime.task("a").status()).status is Status.QUEUED
-    assert "1 tasks wait for the pool 'old', which the tree of this runtime lacks" in caplog.text
+    assert "1 task waits for the pool 'old', which the tree of this runtime lacks" in caplog.text
 
     async with place.runtime(tree=Supervisor("root", children=[Pool("old")])) as runtime:
         assert await runtime.task("a").result() == "refunds: 2"
