@@ -13,7 +13,7 @@ from itertools import islice
 
 from ..reading import Event, event_of
 from ..storage.clock import SystemClock
-from ..storage.errors import StoreInUse, TaskNotFound
+from ..storage.errors import StoreInUse, StoreUnreadable, TaskNotFound
 from ..storage.sqlite import event_log
 from ..storage.sqlite.queries import task
 from ..storage.sqlite.stopped import read_stopped
@@ -59,7 +59,10 @@ def _look(connection: sqlite3.Connection, asked: argparse.Namespace) -> Answer:
         found = _all(connection, after, asked.kind)
     else:
         found = _of_task(connection, asked.task, after, asked.kind)
-    events = list(islice(found, asked.limit))
+    try:
+        events = list(islice(found, asked.limit))
+    except (OverflowError, TypeError, ValueError) as error:
+        raise StoreUnreadable(asked.file, f"an event in it is damaged: {error}") from error
     shown = _as_json if asked.json else _as_text
     note = ""
     if next(found, None) is not None:
