@@ -1,6 +1,6 @@
 """Records: what `@dataclass(frozen=True, slots=True)` makes, with methods that all of them share.
 
-That compiles six functions for each class, a fifth of what our import took; a record compiles three.
+That compiles six functions for each class, and took a fifth of our import; a record compiles three.
 """
 
 from __future__ import annotations
