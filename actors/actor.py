@@ -82,6 +82,8 @@ class Actor(BaseModel):
     __actor_name__: ClassVar[str] = "Actor"
     __actor_version__: ClassVar[int] = 1
     __actor_steps__: ClassVar[dict[str, StepDefinition]] = {}
+    __actor_is_flow__: ClassVar[bool] = False
+    __actor_is_server__: ClassVar[bool] = False
 
     def __init_subclass__(
         cls, *, name: str | None = None, version: int = 1, **settings: Any
@@ -98,10 +100,14 @@ class Actor(BaseModel):
         super().__pydantic_init_subclass__(**settings)
         check_settings(cls)
         check_questions(cls, Actor)
-        cls.__actor_steps__ = steps_written(cls)
+        cls.__actor_steps__ = steps = steps_written(cls)
+        cls.__actor_is_flow__ = callable(getattr(cls, "run", None))
+        cls.__actor_is_server__ = any(
+            isinstance(one.options, HandlerOptions) for one in steps.values()
+        )
         share_cached_properties(cls)
         if not is_generic(cls):
-            for definition in cls.__actor_steps__.values():
+            for definition in steps.values():
                 definition.check_output(cls)
 
     @property
@@ -229,12 +235,12 @@ def steps_of(cls: type[Actor]) -> Mapping[str, StepDefinition]:
 
 def is_flow(cls: type[Actor]) -> bool:
     """Whether it has a `run` of its own."""
-    return callable(getattr(cls, "run", None))
+    return cls.__actor_is_flow__
 
 
 def is_server(cls: type[Actor]) -> bool:
     """Whether it has handlers; else, without a `run`, it is a plan."""
-    return any(isinstance(one.options, HandlerOptions) for one in cls.__actor_steps__.values())
+    return cls.__actor_is_server__
 
 
 def check_plan(cls: type[Actor]) -> None:
