@@ -242,7 +242,7 @@ class Incarnation(Keeping):
         if not self._begun:
             await self._over_within(cleanup)
             return
-        if self.waits.resting and self.fenced is None:
+        if self.waits.resting and not self.is_fenced:
             self.waits.leave()
             await self._over_within(cleanup)
         traffic = self.journal.traffic
@@ -390,6 +390,6 @@ class Incarnation(Keeping):
 
     def _outlived(self) -> None:
         """Living long enough in one process clears the deaths, whether or not a step ends."""
-        if self.fenced is None:
+        if not self.is_fenced:
             self.ledger.change(deaths=0, brushes=0)
             self.ledger.write()

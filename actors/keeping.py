@@ -26,8 +26,8 @@ __all__ = ["Keeping"]
 class Keeping:
     """The part of an incarnation that its steps write through. Nothing here awaits."""
 
-    __slots__ = ("_begun", "checkpoints", "draining", "effects", "environment", "fenced", "journal",
-                 "ledger", "root", "suspended")  # fmt: skip
+    __slots__ = ("_begun", "checkpoints", "draining", "effects", "environment", "is_fenced",
+                 "journal", "ledger", "root", "suspended")  # fmt: skip
 
     root: Scope
     journal: Journal
@@ -37,7 +37,7 @@ class Keeping:
     def __init__(self, environment: Environment, ledger: Ledger) -> None:
         self.environment = environment
         self.ledger = ledger
-        self.fenced: EverstepError | None = None
+        self.is_fenced = False
         self.suspended = False
         """It has left memory, or is just leaving."""
         self.draining = False
@@ -62,7 +62,7 @@ class Keeping:
     @property
     def goes_on(self) -> bool:
         """Whether it is still ours to write, and nobody has asked for its end."""
-        return self.fenced is None and not self.draining
+        return not self.is_fenced and not self.draining
 
     @property
     def is_acting(self) -> bool:
@@ -83,17 +83,25 @@ class Keeping:
 
         What its attempts have written to streams until now is handed over before.
         """
-        if self.fenced is None:
+        if not self.is_fenced:
             for attempt in self.journal.traffic.attempts if self._begun else ():
                 attempt.flush()
-            self.fenced = StaleIncarnation(self.task_id, "this life of the actor has ended")
+            self.is_fenced = True
+
+    @property
+    def fenced(self) -> EverstepError | None:
+        """Why nothing of this life may reach the ledger any more; None while it may."""
+        return self._stale() if self.is_fenced else None
+
+    def _stale(self) -> StaleIncarnation:
+        return StaleIncarnation(self.task_id, "this life of the actor has ended")
 
     def check_fenced(self) -> None:
         """Raise if nothing of this life may reach the ledger any more."""
         if self.suspended:
             raise Suspended(self.task_id)
-        if self.fenced is not None:
-            raise self.fenced
+        if self.is_fenced:
+            raise self._stale()
 
     def dissolve(self) -> None:
         """The life is over: let go of what refers to it, unless something may come back to it.
@@ -171,7 +179,7 @@ class Keeping:
 
     def let_go(self, row: StepRow, kind: str) -> None:
         """An attempt was ended by others: record that without waiting, and charge nothing."""
-        if self.fenced is None and self.ledger.refusal is None:
+        if not self.is_fenced and self.ledger.refusal is None:
             self.journal.let_go(row, kind)
 
     def take_back(self, row: StepRow) -> None:

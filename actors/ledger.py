@@ -52,7 +52,6 @@ class _Rare:
         "schedule",
         "seen",
         "sends",
-        "snapshots",
         "starts",
         "takes",
     )
@@ -60,7 +59,6 @@ class _Rare:
     def __init__(self) -> None:
         self.resets: list[StepReset] = []
         self.runs: list[RunRow] = []
-        self.snapshots: list[SnapshotRow] = []
         self.effects: dict[str, EffectRow] = {}
         self.sends: list[MessageRow] = []
         self.takes: list[Mail] = []
@@ -77,7 +75,6 @@ class _Rare:
         return commit._replace(
             resets=tuple(self.resets),
             runs=tuple(self.runs),
-            snapshots=tuple(self.snapshots),
             effects=tuple(self.effects.values()),
             sends=tuple(self.sends),
             takes=tuple(self.takes),
@@ -94,11 +91,12 @@ class _Rare:
 class _Draft:
     """What has been added since the store took the last draft."""
 
-    __slots__ = ("events", "ledger", "rare", "size", "steps", "submitted", "waiters")
+    __slots__ = ("events", "ledger", "rare", "size", "snapshots", "steps", "submitted", "waiters")
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
         self.steps: dict[str, StepRow] = {}
+        self.snapshots: tuple[SnapshotRow, ...] = ()
         self.events: list[EventRow] = []
         self.waiters: list[asyncio.Future[None]] = []
         self.size = 0
@@ -209,7 +207,7 @@ class Ledger:
 
     def snapshot(self, row: SnapshotRow) -> None:
         draft = self._open()
-        draft.with_rare().snapshots.append(row)
+        draft.snapshots += (row,)
         draft.size += len(row.state)
 
     def effect(self, row: EffectRow, size: int = 0) -> None:
@@ -357,6 +355,7 @@ class Ledger:
             after,
             new=row if before is None else None,
             steps=tuple(draft.steps.values()),
+            snapshots=draft.snapshots,
             events=tuple(draft.events),
             parent=row.parent,
             size=draft.size,

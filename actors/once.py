@@ -179,7 +179,7 @@ async def _do(once: _Once) -> Any:
 async def _received(once: _Once, row: EffectRow, value: Any, by: str | None = None) -> Any:
     life = once.scope.life
     data, value = _settled(once, value)
-    if life.fenced is not None:
+    if life.is_fenced:
         RunningCall(life.environment, life.task_id, row).comes_late(data)
         life.check_fenced()
     _record(once, EffectState.RECEIPT, value=data, by=by)
@@ -212,7 +212,7 @@ async def _call(once: _Once, running: RunningCall) -> Any:
 def _never_called(once: _Once) -> None:
     """An intent whose function did not begin: it is known that nothing happened."""
     life = once.scope.life
-    if life.fenced is None and life.ledger.refusal is None:
+    if not life.is_fenced and life.ledger.refusal is None:
         _record(once, EffectState.NOT_DONE)
         life.ledger.write()
 

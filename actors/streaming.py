@@ -135,7 +135,7 @@ class Stream:
         count = len(self._pieces)
         taken = self._pieces[:count]
         del self._pieces[:count]
-        if taken and self._attempt.life.fenced is None:
+        if taken and not self._attempt.life.is_fenced:
             self._append(taken)
 
     def _append(self, pieces: list[bytes]) -> None:

@@ -36,7 +36,8 @@ class Commits:
         """Wake those who wait for this task. Called on the loop after each commit."""
         key, progress = ledger.row.key, ledger.committed
         assert progress is not None  # there was a commit
-        self.woken(key)
+        if self._all or self._any:
+            self.woken(key)
         if progress.status in _SETTLED and key in self._settled:
             _wake(self._settled[key], TaskRow(*ledger.row, progress))
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from .actors.actor import Actor
 from .actors.ledger import Ledger
 from .actors.newborn import first_commit, newborn
 from .session import Session
 from .storage.errors import Superseded, TaskExists
-from .storage.record import record
 from .storage.records import Loaded, NewTask, TaskRow
 from .supervisor.applying import apply
 from .supervisor.decisions import at_claim
@@ -15,8 +16,7 @@ from .supervisor.decisions import at_claim
 __all__ = ["Order", "check_same", "create"]
 
 
-@record
-class Order:
+class Order(NamedTuple):
     """What `start` was asked for, checked."""
 
     actor: Actor

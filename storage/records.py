@@ -90,36 +90,37 @@ class Progress(NamedTuple):
     @classmethod
     def beginning(cls, now: float) -> Progress:
         """A task that nothing has happened to yet: queued, in its first chapter, without events."""
-        return cls(
-            status=Status.QUEUED,
-            epoch=None,
-            generation=1,
-            incarnation=0,
-            chapter=1,
-            chapter_seq=0,
-            seq=0,
-            event_seq=0,
-            crashes=0,
-            deaths=0,
-            brushes=0,
-            deaths_total=0,
-            deaths_settled=0,
-            death_epoch=None,
-            due_at=None,
-            due_boot=None,
-            due_delay=None,
-            claimed_at=None,
-            crashed_at=None,
-            updated_at=now,
-            reason=None,
-            output=None,
-            error=None,
-            listens=0,
-        )
+        return cls._make((*_BEGINNING[:_UPDATED_AT], now, *_BEGINNING[_UPDATED_AT + 1 :]))
 
 
 _SEQ = Progress._fields.index("seq")
 _UPDATED_AT = Progress._fields.index("updated_at")
+_BEGINNING = Progress(
+    status=Status.QUEUED,
+    epoch=None,
+    generation=1,
+    incarnation=0,
+    chapter=1,
+    chapter_seq=0,
+    seq=0,
+    event_seq=0,
+    crashes=0,
+    deaths=0,
+    brushes=0,
+    deaths_total=0,
+    deaths_settled=0,
+    death_epoch=None,
+    due_at=None,
+    due_boot=None,
+    due_delay=None,
+    claimed_at=None,
+    crashed_at=None,
+    updated_at=0.0,
+    reason=None,
+    output=None,
+    error=None,
+    listens=0,
+)
 
 
 class TaskRow(NamedTuple):
