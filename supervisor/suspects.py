@@ -64,7 +64,7 @@ class Lineup:
     @property
     def exclusive(self) -> bool:
         """Whether nobody else may be let in: a suspect that needs to be alone is being tried."""
-        return any(trial.brushes for trial in self._trials.values())
+        return bool(self._trials) and any(trial.brushes for trial in self._trials.values())
 
     @property
     def busy(self) -> bool:
