@@ -156,7 +156,7 @@ class _Repeated:
     __slots__ = ("_base", "_dirty", "_writers", "appended")
 
     def __init__(self, loaded: Loaded) -> None:
-        self._base = split(loaded.base.state)
+        self._base = loaded.base.state
         self._writers = _last_writers(loaded)
         self._dirty: set[str] = set()
         self.appended: dict[str, list[bytes]] = {}
@@ -170,15 +170,19 @@ class _Repeated:
         """The fields that `run` left differently from what is stored."""
         mine = {name for name, (writer, _) in self._writers.items() if writer == _RUN}
         candidates = self._dirty | mine
-        present = encoded_state(view) if candidates else {}
+        if not candidates:
+            return {}
+        present, base = encoded_state(view), split(self._base)
         return {
             name: present[name]
             for name in candidates
-            if name in present and self._differs(name, present[name], recollection)
+            if name in present and self._differs(name, present[name], base, recollection)
         }
 
-    def _differs(self, name: str, data: bytes, recollection: Recollection) -> bool:
-        writer, stored = self._writers.get(name, (_RUN, self._base.get(name)))
+    def _differs(
+        self, name: str, data: bytes, base: dict[str, bytes], recollection: Recollection
+    ) -> bool:
+        writer, stored = self._writers.get(name, (_RUN, base.get(name)))
         if writer != _RUN and recollection.awaits(writer):
             return False
         return stored != data

@@ -51,12 +51,13 @@ _EFFECT = ", ".join(EffectRow._fields)
 
 _OUTCOME = StepRow._fields.index("outcome")
 _STATE = EffectRow._fields.index("state")
+_STATUSES: dict[str, Status] = {one.value: one for one in Status}
 _OUTCOMES: dict[str | None, Outcome | None] = {None: None, **{one.value: one for one in Outcome}}
 
 
 def _task_row(row: tuple[Any, ...]) -> TaskRow:
     status, *rest = row[_WRITTEN_ONCE:]
-    progress = Progress._make((Status(status), *rest))
+    progress = Progress._make((_STATUSES[status], *rest))
     return TaskRow._make((*row[:_WRITTEN_ONCE], progress))
 
 
@@ -323,13 +324,17 @@ def _head(
     progress = row.progress
     base = _base(connection, row.key, progress.chapter_seq if flow else progress.seq)
     upto = base.seq if base else -1
+    if base is not None and upto == 0:  # nothing was appended before it but with it
+        appends = [] if base.appends is None else [(0, base.appends)]
+    else:
+        appends = _appends(connection, row.key, upto)
     runs = connection.execute(_RUNS, (row.key, progress.chapter))
     return Head(
         row=row,
         base=base,
         runs=tuple(RunRow(*run) for run in runs),
         effects=tuple(effects(connection, row.key)),
-        appends=_appends(connection, row.key, upto),
+        appends=appends,
         steps=steps_page(connection, row.key, progress.chapter, upto if recent else -1, "", limit),
         step_appends=appends_page(connection, row.key, upto, "", limit) if upto > 0 else [],
     )
