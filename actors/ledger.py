@@ -193,42 +193,50 @@ class Ledger:
 
     def step(self, row: StepRow, size: int = 0) -> None:
         """Add a step's row; a row of the same step that is still on this draft is replaced."""
-        draft = self._open()
+        draft = self._draft or self._open()
         draft.steps[row.identity] = row
         draft.size += size
+
+    def passed(self, row: StepRow, kind: str, data: bytes | None, at: float, size: int) -> None:
+        """Add a step's row, as `step`, and the event that tells of it at this instant."""
+        self.event_seq += 1
+        draft = self._draft or self._open()
+        draft.steps[row.identity] = row
+        draft.events.append(EventRow(row.task, self.event_seq, at, kind, row.identity, data))
+        draft.size += size if data is None else size + len(data)
 
     def reset(self, reset: StepReset) -> None:
         self._open().with_rare().resets.append(reset)
 
     def run(self, row: RunRow, size: int) -> None:
-        draft = self._open()
+        draft = self._draft or self._open()
         draft.with_rare().runs.append(row)
         draft.size += size
 
     def snapshot(self, row: SnapshotRow) -> None:
-        draft = self._open()
+        draft = self._draft or self._open()
         draft.snapshots += (row,)
         draft.size += len(row.state)
 
     def effect(self, row: EffectRow, size: int = 0) -> None:
-        draft = self._open()
+        draft = self._draft or self._open()
         draft.with_rare().effects[row.operation] = row
         draft.size += size
 
     def send(self, message: MessageRow) -> None:
-        draft = self._open()
+        draft = self._draft or self._open()
         draft.with_rare().sends.append(message)
         draft.size += len(message.body)
 
     def pieces(self, row: ChunkRow) -> None:
         """Add pieces to the end of a stream."""
-        draft = self._open()
+        draft = self._draft or self._open()
         draft.with_rare().chunks.append(row)
         draft.size += len(row.pieces)
 
     def take(self, mail: Mail) -> None:
         """Take a message, with the row of what takes it."""
-        draft = self._open()
+        draft = self._draft or self._open()
         draft.with_rare().takes.append(mail)
         draft.size += len(mail.reply or b"")
 
@@ -242,7 +250,7 @@ class Ledger:
 
     def start(self, child: ChildRow) -> None:
         """Start a child, with the checkpoint of the step that does."""
-        draft = self._open()
+        draft = self._draft or self._open()
         draft.with_rare().starts.append(child)
         draft.size += len(child.first.state) + len(child.first.appends or b"")
         data = {"task": child.new.id, "actor": child.new.actor}
@@ -258,7 +266,7 @@ class Ledger:
 
     def schedule(self, change: ScheduleChange) -> None:
         """With the first commit of a task: how far the schedule that starts it has come."""
-        draft = self._open()
+        draft = self._draft or self._open()
         draft.with_rare().schedule = change
         draft.size += change.size
 
@@ -270,7 +278,7 @@ class Ledger:
 
     def event_bytes(self, kind: str, step: str | None, data: bytes | None) -> None:
         self.event_seq += 1
-        draft = self._open()
+        draft = self._draft or self._open()
         now = self._environment.clock.now()
         draft.events.append(EventRow(self.row.key, self.event_seq, now, kind, step, data))
         draft.size += 0 if data is None else len(data)
@@ -285,7 +293,7 @@ class Ledger:
         if draft is None or draft.submitted:
             return
         try:
-            self.store.submit(draft)
+            self._environment.store.submit(draft)
         except EverstepError as error:
             self.refusal = error
             raise
@@ -345,21 +353,16 @@ class Ledger:
         if self.refusal is not None:
             return None
         self._latest = draft
-        after = self.progress.advanced(self.seq, self.event_seq, self.clock.now())
+        now = self._environment.clock.now()
+        after = self.progress.advanced(self.seq, self.event_seq, now)
         before, self._sealed, self.progress = self._sealed, after, after
         row = self.row
+        new = row if before is None else None
+        steps, events = tuple(draft.steps.values()), tuple(draft.events)
         commit = Commit(
-            row.key,
-            row.id,
-            before,
-            after,
-            new=row if before is None else None,
-            steps=tuple(draft.steps.values()),
+            row.key, row.id, before, after, new, steps, events, row.parent, draft.size,
             snapshots=draft.snapshots,
-            events=tuple(draft.events),
-            parent=row.parent,
-            size=draft.size,
-        )
+        )  # fmt: skip
         return commit if draft.rare is None else draft.rare.within(commit)
 
     def settled(self, draft: _Draft, refusal: Refusal | None) -> EverstepError | None:

@@ -309,16 +309,19 @@ class Commit(NamedTuple):
     after: Progress
     new: NewTask | None = None
     steps: tuple[StepRow, ...] = ()
+    events: tuple[EventRow, ...] = ()
+    parent: int | None = None
+    """Of a child: the key of its parent."""
+    size: int = 0
+    """Bytes of its payloads, for the cap of a batch."""
     resets: tuple[StepReset, ...] = ()
+    """From here on is what few commits have."""
     runs: tuple[RunRow, ...] = ()
     snapshots: tuple[SnapshotRow, ...] = ()
     effects: tuple[EffectRow, ...] = ()
-    events: tuple[EventRow, ...] = ()
     sends: tuple[MessageRow, ...] = ()
     takes: tuple[Mail, ...] = ()
     starts: tuple[ChildRow, ...] = ()
-    parent: int | None = None
-    """Of a child: the key of its parent."""
     follows: Asks | None = None
     """Of a child that goes after its parent: what that must still ask, or the commit is refused."""
     awaits: tuple[str, ...] = ()
@@ -334,8 +337,6 @@ class Commit(NamedTuple):
     were taken but this many of the newest. What was appended to a Log stays."""
     schedule: ScheduleChange | None = None
     """Of a task that a schedule starts: how far that has come with it."""
-    size: int = 0
-    """Bytes of its payloads, for the cap of a batch."""
 
 
 @record

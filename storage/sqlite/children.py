@@ -91,7 +91,7 @@ _TELL = """
 
 def concerns_family(commit: Commit) -> bool:
     """Whether a commit ends a task or opens an ended one, or asks something else of its family."""
-    if commit.before is None:
+    if commit.before is None or commit.before.status is commit.after.status:
         return False
     before, after = commit.before.status, commit.after.status
     ends_or_opens = (before in ENDED) != (after in ENDED)

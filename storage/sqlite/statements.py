@@ -28,10 +28,14 @@ from ..schedules import ScheduleChange
 from . import births, children, messages, schedules, streams
 from .forgetting import forget
 from .fragments import insert
+from .inserts import insert_events, insert_snapshots
 from .steps import step_write
 from .tasks import task_write
 
 __all__ = ["FenceError", "Write", "write"]
+
+_RARE = Commit._fields.index("resets")
+_NOTHING_RARE = tuple(Commit._field_defaults[field] for field in Commit._fields[_RARE:])
 
 
 class FenceError(Exception):
@@ -52,10 +56,8 @@ _RESET_STEP = """
 
 _INSERT_RUN = insert("run_change", RunRow._fields)
 
-_INSERT_SNAPSHOT = insert("snapshot", SnapshotRow._fields)
-
 _UPSERT_SNAPSHOT = f"""
-    {_INSERT_SNAPSHOT}
+    {insert("snapshot", SnapshotRow._fields)}
     ON CONFLICT (task, seq) DO UPDATE SET {_excluded("chapter", "version", "state")}
 """
 
@@ -78,8 +80,6 @@ _RECEIPT = """
     SET state = ?, value = ?, error = ?, decided_by = ?, ended_at = ?
     WHERE operation = ? AND state = 'intent' AND epoch = ?
 """
-
-_INSERT_EVENT = insert("event", EventRow._fields)
 
 
 def write(connection: sqlite3.Connection, writes: Sequence[Write]) -> None:
@@ -134,17 +134,19 @@ def _write_commits(connection: sqlite3.Connection, commits: Sequence[Commit]) ->
             others.append(commit)
     _in_runs(connection, map(task_write, commits))
     if first:
-        connection.executemany(_INSERT_SNAPSHOT, first)
+        insert_snapshots(connection, first)
     for commit in others[:1]:
         _reset(connection, commit.resets)
     _in_runs(connection, map(step_write, steps))
     for commit in others:
         _write_others(connection, commit)
     if events:
-        connection.executemany(_INSERT_EVENT, events)
+        insert_events(connection, events)
 
 
 def _has_others(commit: Commit) -> bool:
+    if commit[_RARE:] == _NOTHING_RARE:
+        return children.concerns_family(commit)
     rare = commit.resets or commit.runs or _later_snapshots(commit) or commit.effects
     mail = commit.sends or commit.takes or commit.seen is not None
     kin = commit.starts or commit.awaits or commit.follows or children.concerns_family(commit)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..records import StepRow
+from .inserts import NULLABLE
 
 __all__ = ["step_write"]
 
@@ -29,7 +30,15 @@ def _upsert(known: dict[str, str]) -> str:
 
 _NOT_DUE = {"due_at": "NULL", "due_boot": "NULL", "due_delay": "NULL"}
 _ANY = _upsert({})
-_COMPLETED = _upsert({**_NOT_DUE, "outcome": "'completed'", "error": "NULL"})
+_COMPLETED = _upsert(
+    {
+        **_NOT_DUE,
+        "outcome": "'completed'",
+        "changes": NULLABLE,
+        "appends": NULLABLE,
+        "error": "NULL",
+    }
+)
 _BEGUN = _upsert(
     {
         **_NOT_DUE,
@@ -48,7 +57,6 @@ _OUTCOME = _FIELDS.index("outcome")
 _SEQ = _FIELDS.index("seq")
 _DIGEST = _FIELDS.index("digest")
 _OUTPUT = _FIELDS.index("output")
-_ERROR = _FIELDS.index("error")
 _FIRST_AT = _FIELDS.index("first_at")
 _ENDED_AT = _FIELDS.index("ended_at")
 _NO_DUE = (None,) * (_OUTCOME - _DUE)
@@ -59,8 +67,11 @@ _NO_RESULT = (None,) * (_FIRST_AT - _OUTPUT)
 def step_write(row: StepRow) -> tuple[str, tuple[Any, ...]]:
     """The statement that writes a step's row, and its parameters."""
     if row.outcome == "completed":
-        if row[_DUE:_OUTCOME] == _NO_DUE and row.error is None:
-            return _COMPLETED, row[:_DUE] + row[_SEQ:_ERROR] + row[_FIRST_AT:]
+        output, changes, appends = row.output, row.changes, row.appends
+        if row[_DUE:_OUTCOME] == _NO_DUE and output and row.error is None:
+            changed = bytearray(changes) if changes else ""
+            left = bytearray(output), changed, bytearray(appends) if appends else ""
+            return _COMPLETED, row[:_DUE] + row[_SEQ:_OUTPUT] + left + row[_FIRST_AT:]
     elif (
         row.ended_at is None
         and row[_DUE:_DIGEST] == _NO_CHECKPOINT

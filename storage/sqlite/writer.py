@@ -75,8 +75,9 @@ class Writer:
             raise self._failure()
         if self._closing:
             raise StoreClosed(self._path, "it is closing, or its event loop is ending")
+        if not self._queue:
+            self._more.set()
         self._queue.append(draft)
-        self._more.set()
 
     async def ready(self) -> None:
         """Return when nothing keeps the store from committing. Raises StoreFailed."""
