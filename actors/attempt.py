@@ -15,7 +15,7 @@ from .errors import HeartbeatMissed, ReadonlyChanged, StepTimeout
 from .identity import inside
 from .leash import Leash, Severed, Watch
 from .scope import CURRENT, Call, Scope
-from .state import Changes, close_view, collect, open_view, total
+from .state import NOTHING, Changes, close_view, collect, open_view, total
 from .streaming import Stream
 
 __all__ = ["Attempt"]
@@ -67,10 +67,10 @@ class Attempt(Scope):
         """Run the code and return what it returned. Raises what it raised, or Severed."""
         token = CURRENT.set(self)
         try:
-            self.leash = Leash(self._coroutine())
-            self.leash.listen(self.task)
+            self.leash = Leash(self._coroutine(), self.task)
             self.life.journal.traffic.took_off(self)
-            if not self.call_made.definition.sync:
+            definition = self.call_made.definition
+            if definition.options.limited and not definition.sync:
                 self._arm()  # in a thread, time begins when there is one
             return await self.leash
         except Severed:
@@ -136,7 +136,7 @@ class Attempt(Scope):
         else:
             found = collect(self.view, owner=self.identity, limits=life.limits)
         options = self.call_made.definition.options
-        if found and isinstance(options, HandlerOptions) and options.readonly:
+        if found is not NOTHING and isinstance(options, HandlerOptions) and options.readonly:
             raise ReadonlyChanged(self.identity, (*found.fields, *found.appends))
         return found
 
@@ -148,8 +148,9 @@ class Attempt(Scope):
         self.ended = True
         if not self._closed:
             self._closed = True
-            for stream in self._streams():
-                stream.close()
+            if self.luggage is not None:
+                for stream in self._streams():
+                    stream.close()
             close_view(self.view, self.life.task_id)
 
     @property
@@ -180,7 +181,7 @@ class Attempt(Scope):
 
     def _arm(self) -> None:
         options = self.call_made.definition.options
-        if not options.limited or self not in self.life.journal.traffic.attempts:
+        if self not in self.life.journal.traffic.attempts:
             return
         watch = self.watch or self._watch()
         if watch is None or watch.cause is not None:

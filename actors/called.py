@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .late import RunningCall
-    from .scope import Call
 
-__all__ = ["Called", "Caller", "Traces", "present_caller"]
+__all__ = ["Called", "Caller", "Traces", "Unkeyed", "present_caller"]
 
 Caller = weakref.ref[asyncio.Task[object]] | None
 """The asyncio task that a step was called from, if it was one."""
 
 
-class _Unkeyed:
+class Unkeyed:
     """The calls without a key of the steps of one name."""
 
     __slots__ = ("caller", "flights")
@@ -24,21 +23,29 @@ class _Unkeyed:
     def __init__(self, caller: Caller) -> None:
         self.caller = caller
         """Who called last."""
-        self.flights: list[Call] = []
+        self.flights: list[Caller] = []
+        """Who made those that are under way."""
+
+    def is_ambiguous(self, caller: Caller) -> bool:
+        """Whether another asyncio task has such a call under way."""
+        return any(not _same(other, caller) for other in self.flights)
+
+    def calls_from(self, caller: Caller) -> bool:
+        """Note who calls; whether the last call came from the same."""
+        same, self.caller = _same(self.caller, caller), caller
+        return same
 
 
 class Traces:
     """What the calls in a scope have left; made with the first that leaves something."""
 
-    __slots__ = ("effect_keys", "failures", "nested", "placed", "running")
+    __slots__ = ("effect_keys", "failures", "nested", "running")
 
     def __init__(self) -> None:
         self.failures: dict[str, int] = {}
         """Failed steps by identity, with the scope's `calls` when the failure was raised."""
         self.nested: set[str] = set()
         """Identities of steps called here that are finished, or were begun without their key."""
-        self.placed: dict[str, int] = {}
-        """The number of the newest checkpoint that the view shows, by field."""
         self.effect_keys: set[str] = set()
         self.running: list[RunningCall] = []
         """Calls of effects that are under way in it."""
@@ -52,7 +59,7 @@ class Called:
     def __init__(self) -> None:
         self._counts: dict[str | tuple[str, str], int] = {}
         """By name, or name and key."""
-        self._unkeyed: dict[str, _Unkeyed] = {}
+        self._unkeyed: dict[str, Unkeyed] = {}
 
     def number(self, name: str, key: str) -> int:
         """Count one more call of this name and key; which one it is, from 1."""
@@ -64,30 +71,12 @@ class Called:
         """Count calls of this name and key from 1 again."""
         self._counts.pop((name, key) if key else name, None)
 
-    # --- calls without a key ----------------------------------------------------------
-
-    def is_ambiguous(self, name: str, caller: Caller) -> bool:
-        """Whether another asyncio task has a call without a key of this name under way."""
-        known = self._unkeyed.get(name)
-        if known is None or not known.flights:
-            return False
-        return any(not _same(call.caller, caller) for call in known.flights)
-
-    def calls_from(self, name: str, caller: Caller) -> bool:
-        """Note who calls; whether the last call of this name came from the same, or was none."""
+    def unkeyed(self, name: str, caller: Caller) -> Unkeyed:
+        """What is known of calls without a key of this name; `caller` makes one."""
         known = self._unkeyed.get(name)
         if known is None:  # threads of one step may call at once
-            known = self._unkeyed.setdefault(name, _Unkeyed(caller))
-        same = _same(known.caller, caller)
-        known.caller = caller
-        return same
-
-    def takes_off(self, call: Call) -> None:
-        """A call without a key has begun."""
-        self._unkeyed[call.definition.name].flights.append(call)
-
-    def has_landed(self, call: Call) -> None:
-        self._unkeyed[call.definition.name].flights.remove(call)
+            known = self._unkeyed.setdefault(name, Unkeyed(caller))
+        return known
 
 
 def present_caller() -> Caller:

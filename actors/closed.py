@@ -45,7 +45,7 @@ class Ended:
 
 def closed_twin(cls: type[Actor]) -> type[Actor]:
     """The class of closed views of `cls`, made once."""
-    found: type[Actor] | None = vars(cls).get("__everstep_twin__")
+    found: type[Actor] | None = cls.__dict__.get("__everstep_twin__")
     if found is None:
         found = _make_twin(cls)
         type.__setattr__(cls, "__everstep_twin__", found)

@@ -20,7 +20,7 @@ from .failures import Failure, StepFailed, failure_of, found_in, read_failure
 from .leash import Severed
 from .retry import Retry, any_matches, delay, verdict
 from .scope import Call
-from .state import adopt
+from .state import NOTHING, adopt
 from .verdicts import Ended, How, how_ended
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ async def perform(life: Incarnation, call: Call, *, ends_plan: bool = False) -> 
     row = life.take(call)
     if row is not None and row.outcome is not None:
         return _replayed(life, call, row)
-    call.scope.takes_off(call)
+    call.takes_off()
     try:
         if call.definition.options.approval is not None:
             await approved(life, call)
@@ -53,12 +53,14 @@ async def perform(life: Incarnation, call: Call, *, ends_plan: bool = False) -> 
         try:
             value, waits = await _live(life, call, row, ends_plan)
             if waits:  # without the attempt, its view and its rows: the collector has less to see
-                await life.ledger.durable()
+                landing = life.ledger.landing()
+                if landing is not None:
+                    await landing
             return value
         finally:
             life.arrives(call)
     finally:
-        call.scope.has_landed(call)
+        call.has_landed()
 
 
 def _replayed(life: Incarnation, call: Call, row: StepRow) -> Any:
@@ -82,9 +84,11 @@ async def _live(
     task = life.here()
     retry = call.definition.options.retry or _DEFAULT
     row = _due_for_an_attempt(life, call, row, retry)
-    if row.attempts >= retry.max_attempts:
-        raise await _used_up(life, call, row, _last_failure(row))
-    began = life.clock.monotonic() - _elapsed_before(life, row)
+    began = life.clock.monotonic()
+    if row is not None:
+        if row.attempts >= retry.max_attempts:
+            raise await _used_up(life, call, row, _last_failure(row))
+        began -= _elapsed_before(life, row)
     while True:
         row = await _begin(life, call, row, retry)
         attempt = Attempt(call, row, task)
@@ -111,20 +115,27 @@ def _last_failure(row: StepRow) -> Failure:
 
 def _due_for_an_attempt(
     life: Incarnation, call: Call, row: StepRow | None, retry: Retry
-) -> StepRow:
+) -> StepRow | None:
+    """The row with all deaths that are to be charged; None for a new step that was spared them."""
     progress = life.ledger.progress
     if row is None:
-        task, now = life.ledger.row.key, life.clock.now()
-        seen = progress.deaths_settled
-        row = rows.first(call, task, progress.chapter, life.schema.version, seen, now)
+        if progress.deaths_settled == progress.deaths_total:
+            return None
+        row = _first(life, call)
     return rows.charged(row, progress.deaths_total, progress.deaths_settled, retry.max_attempts)
 
 
-async def _begin(life: Incarnation, call: Call, row: StepRow, retry: Retry) -> StepRow:
+def _first(life: Incarnation, call: Call, attempt: int = 0) -> StepRow:
+    progress, version = life.ledger.progress, life.schema.version
+    key, now, seen = life.ledger.row.key, life.clock.now(), progress.deaths_settled
+    return rows.first(call, key, progress.chapter, version, seen, now, attempt)
+
+
+async def _begin(life: Incarnation, call: Call, row: StepRow | None, retry: Retry) -> StepRow:
     """Count the attempt. The row is waited for where losing it could add an execution."""
     if not life.is_open():
         await life.gate()
-    due = rows.due_of(row)
+    due = None if row is None else rows.due_of(row)
     if due is not None:
         await _back_off(life, call, due)
         await life.gate()
@@ -136,11 +147,15 @@ async def _begin(life: Incarnation, call: Call, row: StepRow, retry: Retry) -> S
         what = f"step {call.identity} was called, and {outer} ended before it was awaited"
         raise StaleAttempt(life.task_id, what)
     ledger = life.ledger
-    row = rows.begun(row, call, life.schema.version, life.clock.now())
+    if row is None:
+        row = _first(life, call, attempt=1)
+    else:
+        row = rows.begun(row, call, life.schema.version, life.clock.now())
     waited = due is not None or row.attempts + 1 >= retry.max_attempts
-    ledger.due(None)
-    life.journal.step(row)
-    ledger.event_bytes("step_started", row.identity, b'{"attempt":%d}' % (row.attempts + 1))
+    if ledger.progress.due_at is not None:
+        ledger.due(None)
+    data = b'{"attempt":%d}' % (row.attempts + 1)
+    life.journal.passed(row, "step_started", data, row.started_at)
     if waited:
         try:
             await ledger.durable()
@@ -180,17 +195,16 @@ def _finish(
     output, value = codec.settle(value, where, life.limits)
     changes = attempt.changes()
     life.sync(call.scope)
-    if changes:
+    if changes is not NOTHING:
         adopt(call.scope.view, call.frame, changes, identity)
     attempt.end()
     changed, appended, size = changes.encoded()
-    seq = ledger.next_seq()
-    row = rows.completed(row, seq, output, changed, appended, life.clock.now())
+    seq, now = ledger.next_seq(), life.clock.now()
+    row = rows.completed(row, seq, output, changed, appended, now)
     call.scope.shows(changes.fields, seq)
-    life.journal.step(row, size + len(output))
     if attempt.luggage is not None:
         attempt.luggage.put_on(ledger, identity)
-    ledger.event_bytes("step_completed", identity, None)
+    life.journal.passed(row, "step_completed", None, now, size + len(output))
     if call.errand is not None:
         call.errand.completed(life, output)
     life.checkpointed(call, attempt, row)

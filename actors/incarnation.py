@@ -315,7 +315,8 @@ class Incarnation(Keeping):
 
     def check(self) -> None:
         """Raise why the life takes no more calls, if it does not."""
-        self.check_fenced()
+        if self.suspended or self.fenced is not None:
+            self.check_fenced()
         if self._outcome is not None:
             raise Ended("the task is halted")
         self.waits.wake()

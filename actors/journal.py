@@ -137,6 +137,12 @@ class Journal:
         if row.above:
             self.recollection.put(row)
 
+    def passed(self, row: StepRow, kind: str, data: bytes | None, at: float, size: int = 0) -> None:
+        """The same, with the event that tells of it."""
+        self.ledger.passed(row, kind, data, at, size)
+        if row.above:
+            self.recollection.put(row)
+
     def let_go(self, row: StepRow, kind: str) -> None:
         """An attempt was ended by others: record that without waiting, and charge nothing."""
         self.step(rows.let_go(row, self.clock.now()))
@@ -159,11 +165,10 @@ class Journal:
         if only is not None and only.at != self.ledger.progress.due_at:
             self.ledger.due(only)
 
-    def no_longer_due(self) -> None:
+    def no_longer_due(self, only: Due | None) -> None:
         """A step has ended: the row tells of the first backoff that is left, or of none."""
         if self.finished or self.ledger.refusal is not None:
             return
-        only = self.traffic.only_waits()
         if (None if only is None else only.at) != self.ledger.progress.due_at:
             self.ledger.due(only)
             self.ledger.write()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..storage.clock import Clock
 from ..storage.errors import EverstepError, StaleIncarnation
 from ..storage.records import EffectRow, EffectState, StepRow
 from .environment import Environment
@@ -12,8 +11,7 @@ from .errors import LogItemChanged, Suspended
 from .identity import inside
 from .journal import Journal
 from .ledger import Ledger
-from .state import changed_items, collect, rebase
-from .values import Limits
+from .state import NOTHING, changed_items, collect, rebase
 
 if TYPE_CHECKING:
     from .attempt import Attempt
@@ -26,8 +24,8 @@ __all__ = ["Keeping"]
 class Keeping:
     """The part of an incarnation that its steps write through. Nothing here awaits."""
 
-    __slots__ = ("_begun", "checkpoints", "draining", "effects", "environment", "is_fenced",
-                 "journal", "ledger", "root", "suspended")  # fmt: skip
+    __slots__ = ("_begun", "checkpoints", "clock", "draining", "effects", "environment",
+                 "is_fenced", "journal", "ledger", "limits", "root", "suspended")  # fmt: skip
 
     root: Scope
     journal: Journal
@@ -36,6 +34,8 @@ class Keeping:
 
     def __init__(self, environment: Environment, ledger: Ledger) -> None:
         self.environment = environment
+        self.clock = environment.clock
+        self.limits = environment.limits
         self.ledger = ledger
         self.is_fenced = False
         self.suspended = False
@@ -50,14 +50,6 @@ class Keeping:
     @property
     def task_id(self) -> str:
         return self.ledger.row.id
-
-    @property
-    def limits(self) -> Limits:
-        return self.environment.limits
-
-    @property
-    def clock(self) -> Clock:
-        return self.environment.clock
 
     @property
     def goes_on(self) -> bool:
@@ -144,9 +136,10 @@ class Keeping:
         traffic.backed_off(call.identity)
         traffic.leaves()
         self.waits.stir()
-        if self.goes_on:
-            self.journal.no_longer_due()
-            self.waits.backs_off_no_more()
+        if self.fenced is None and not self.draining:
+            only = traffic.only_waits()
+            self.journal.no_longer_due(only)
+            self.waits.backs_off_no_more(only)
 
     # --- the state ----------------------------------------------------------------------
 
@@ -155,7 +148,7 @@ class Keeping:
         changes = collect(scope.view, owner=scope.identity or "run", limits=self.limits)
         if self.environment.debug:
             self.check_logs(scope)
-        if changes:
+        if changes is not NOTHING:
             rebase(scope.view, changes)
             if scope is self.root:
                 self.journal.run_changed(changes)

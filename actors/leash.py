@@ -34,26 +34,24 @@ class Leash(Coroutine[Any, Any, T_co]):
 
     __slots__ = ("_asked", "_steady", "_task", "inner", "is_closed", "is_cut", "ours")
 
-    def __init__(self, inner: Coroutine[Any, Any, T_co]) -> None:
+    def __init__(
+        self, inner: Coroutine[Any, Any, T_co], task: asyncio.Task[Any] | None = None
+    ) -> None:
+        """With the `task` that awaits it, it tells which cancellations of that others asked for."""
         self.inner = inner
         self.is_cut = False
         self.is_closed = False
         """It was closed from outside, as an abandoned coroutine is."""
         self.ours = 0
         """Cancellations that the runtime asked for, of those that the task counts."""
-        self._task: asyncio.Task[Any] | None = None
-        self._steady = 0
-        self._asked: tuple[BaseException, ...] = ()
-
-    def listen(self, task: asyncio.Task[Any]) -> None:
-        """Tell from now on which cancellations of `task`, which awaits this, others asked for."""
         self._task = task
-        self._steady = task.cancelling()
+        self._steady = 0 if task is None else task.cancelling()
+        self._asked: tuple[BaseException, ...] = ()
 
     def cut(self) -> None:
         self.is_cut = True
 
-    def send(self, value: Any, /) -> Any:
+    def send(self, value: Any = None, /) -> Any:
         if self.is_cut:
             raise Severed
         if self._task is not None:
@@ -102,8 +100,7 @@ class Leash(Coroutine[Any, Any, T_co]):
     def __iter__(self) -> Leash[T_co]:
         return self
 
-    def __next__(self) -> Any:
-        return self.send(None)
+    __next__ = send
 
 
 class Watch:

@@ -33,6 +33,8 @@ class Recollection:
 
         It goes on under the identity of that one, under which its effects and what it called are.
         """
+        if not self._found:
+            return None
         row = self._found.get(call.identity)
         if row is None:
             row = self._unkeyed(call) if call.key else None

@@ -27,9 +27,15 @@ __all__ = [
 
 
 def first(
-    call: Call, task: int, chapter: int, version: int, deaths_seen: int, now: float
+    call: Call,
+    task: int,
+    chapter: int,
+    version: int,
+    deaths_seen: int,
+    now: float,
+    attempt: int = 0,
 ) -> StepRow:
-    """The row of a step before its first attempt."""
+    """The row of a step before its first attempt (0), or as that begins (1)."""
     return StepRow(
         task,
         call.identity,
@@ -39,9 +45,9 @@ def first(
         call.occurrence,
         chapter,
         version,
-        0,  # serial
+        attempt,  # serial
         0,  # attempts
-        0,  # open
+        attempt,  # open
         deaths_seen,
         None,  # due_at
         None,  # due_boot
@@ -89,37 +95,19 @@ def charged(row: StepRow, deaths_total: int, deaths_settled: int, max_attempts: 
 
 
 def begun(row: StepRow, call: Call, version: int, now: float) -> StepRow:
-    """An attempt begins; the arguments and the state's version are those of the present code.
-
-    This row and the next make nearly all: written out, they take half as long as `_replace`.
-    """
-    return StepRow(
-        row.task,
-        row.identity,
-        row.above,
-        row.name,
-        row.key,
-        row.occurrence,
-        row.chapter,
-        version,
-        row.serial + 1,
-        row.attempts,
-        1,  # open
-        row.deaths_seen,
-        None,  # due_at
-        None,  # due_boot
-        None,  # due_delay
-        row.outcome,
-        row.seq,
-        call.digest,
-        call.preview,
-        row.output,
-        row.changes,
-        row.appends,
-        row.error,
-        now if row.attempts == 0 else row.first_at,
-        now,  # started_at
-        None,  # ended_at
+    """Another attempt begins; arguments and the state's version are those of the present code."""
+    return row._replace(
+        version=version,
+        serial=row.serial + 1,
+        open=1,
+        due_at=None,
+        due_boot=None,
+        due_delay=None,
+        digest=call.digest,
+        preview=call.preview,
+        first_at=now if row.attempts == 0 else row.first_at,
+        started_at=now,
+        ended_at=None,
     )
 
 
@@ -131,33 +119,39 @@ def completed(
     appends: bytes | None,
     now: float,
 ) -> StepRow:
-    """The attempt has succeeded: this is the checkpoint."""
+    """The attempt has succeeded: this is the checkpoint.
+
+    With `first` it makes nearly all rows: taken apart at once, it takes half of what names take.
+    """
+    (task, identity, above, name, key, occurrence, chapter, version, serial, attempts, _,
+     deaths_seen, due_at, due_boot, due_delay, _, _, digest, preview, _, _, _, _,
+     first_at, started_at, _) = row  # fmt: skip
     return StepRow(
-        row.task,
-        row.identity,
-        row.above,
-        row.name,
-        row.key,
-        row.occurrence,
-        row.chapter,
-        row.version,
-        row.serial,
-        row.attempts + 1,
+        task,
+        identity,
+        above,
+        name,
+        key,
+        occurrence,
+        chapter,
+        version,
+        serial,
+        attempts + 1,
         0,  # open
-        row.deaths_seen,
-        row.due_at,
-        row.due_boot,
-        row.due_delay,
+        deaths_seen,
+        due_at,
+        due_boot,
+        due_delay,
         Outcome.COMPLETED,
         seq,
-        row.digest,
-        row.preview,
+        digest,
+        preview,
         output,
         changes,
         appends,
         None,  # error
-        row.first_at,
-        row.started_at,
+        first_at,
+        started_at,
         now,  # ended_at
     )
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..storage.errors import StaleAttempt
 from ..storage.records import StepRow
-from .called import Called, Caller, Traces, present_caller
+from .called import Called, Caller, Traces, Unkeyed, present_caller
 from .ctx import Ctx
 from .current import CURRENT
 from .errors import AmbiguousStep, BadCall, checked_text
 from .identity import identity_of
 from .luggage import Luggage
 from .schema import split, split_items
-from .state import frame_of, place
+from .state import place
 
 if TYPE_CHECKING:
     from .actor import Actor
@@ -52,6 +52,7 @@ class Call:
         "occurrence",
         "preview",
         "scope",
+        "unkeyed",
     )
 
     def __init__(
@@ -64,6 +65,7 @@ class Call:
         occurrence: int,
         frame: Frame,
         caller: Caller,
+        unkeyed: Unkeyed | None = None,
     ) -> None:
         self.scope = scope
         self.definition = definition
@@ -75,8 +77,20 @@ class Call:
         self.digest, self.preview = definition.digest_of(args, kwargs)
         self.frame = frame
         self.caller = caller
+        self.unkeyed = unkeyed
+        """What is known of others like it, where it has no key."""
         self.errand: Errand | None = None
         """The message that it handles, taken with the outcome."""
+
+    def takes_off(self) -> None:
+        """It has begun."""
+        if self.unkeyed is not None:
+            self.unkeyed.flights.append(self.caller)
+
+    def has_landed(self) -> None:
+        """It has ended."""
+        if self.unkeyed is not None:
+            self.unkeyed.flights.remove(self.caller)
 
     def goes_on_as(self, identity: str) -> None:
         """Be the call of this identity, which was made before the step had a key."""
@@ -89,6 +103,7 @@ class Scope:
 
     __slots__ = (
         "_called",
+        "_placed",
         "_traces",
         "calls",
         "ended",
@@ -116,6 +131,8 @@ class Scope:
         """What rides with the checkpoint, when this is an attempt."""
         self._called: Called | None = None
         self._traces: Traces | None = None
+        self._placed: dict[str, int] | None = None
+        """The number of the newest checkpoint that the view shows, by field."""
 
     @property
     def called(self) -> Called:
@@ -196,7 +213,8 @@ class Scope:
         """Number the call now; the coroutine executes it, or returns what it returned before."""
         if self.life.suspended:
             return self.life.waits.refused()
-        return self.present().perform(definition, args, kwargs, None)
+        scope = self.present()
+        return scope.life.perform(scope.make_call(definition, args, kwargs))
 
     def perform(
         self,
@@ -217,7 +235,8 @@ class Scope:
         """
         current = CURRENT.get()
         scope = self if current is None or current.life is not self.life else current
-        scope.check_open()
+        if scope.ended:
+            scope.check_open()
         self.life.check()
         return scope
 
@@ -246,34 +265,28 @@ class Scope:
         """Give the call its number and its view of the state, as they are at this moment."""
         if key is None:
             key = definition.key_of(args, kwargs)
-        caller = None if key else self._unkeyed(definition)
+        caller = unkeyed = None
+        if not key:
+            caller = present_caller()
+            unkeyed = self._unkeyed(definition, caller)
         self.life.sync(self)
         occurrence = self.number(definition.name, key)
-        frame = frame_of(self.view)
-        return Call(self, definition, args, kwargs, key, occurrence, frame, caller)
+        frame = self.view.__everstep__.frame
+        return Call(self, definition, args, kwargs, key, occurrence, frame, caller, unkeyed)
 
     def number(self, name: str, key: str) -> int:
         """Count one more call of this name and key; which one it is, from 1."""
         self.calls += 1
-        return self.called.number(name, key)
+        return (self._called or self.called).number(name, key)
 
-    def _unkeyed(self, definition: StepDefinition) -> Caller:
-        """Who makes a call without a key."""
-        caller, called = present_caller(), self.called
-        if called.is_ambiguous(definition.name, caller):
+    def _unkeyed(self, definition: StepDefinition, caller: Caller) -> Unkeyed:
+        """What is known of the calls without a key, of which this caller makes one."""
+        unkeyed = (self._called or self.called).unkeyed(definition.name, caller)
+        if unkeyed.flights and unkeyed.is_ambiguous(caller):
             raise AmbiguousStep(definition.name, definition.key_example())
-        if not called.calls_from(definition.name, caller):
+        if unkeyed.caller is not caller and not unkeyed.calls_from(caller):
             self.life.journal.note_unsure(definition.name)
-        return caller
-
-    def takes_off(self, call: Call) -> None:
-        """A call has begun."""
-        if not call.key:
-            self.called.takes_off(call)
-
-    def has_landed(self, call: Call) -> None:
-        if not call.key:
-            self.called.has_landed(call)
+        return unkeyed
 
     # --- replay by field --------------------------------------------------------------
 
@@ -283,8 +296,8 @@ class Scope:
         if seq is None or (row.changes is None and row.appends is None):
             return
         fields = split(row.changes)
-        if fields:
-            placed = self.traces.placed
+        if fields and self._placed:
+            placed = self._placed
             fields = {name: data for name, data in fields.items() if placed.get(name, 0) < seq}
         place(self.view, fields, split_items(row.appends), seq, row.identity)
         self.shows(fields, seq)
@@ -292,9 +305,10 @@ class Scope:
     def shows(self, fields: Any, seq: int) -> None:
         """The view already shows these fields as the checkpoint `seq` left them."""
         if fields:
-            placed = self.traces.placed
+            if self._placed is None:
+                self._placed = {}
             for name in fields:
-                placed[name] = seq
+                self._placed[name] = seq
 
     def failed(self, identity: str) -> None:
         """A StepFailed is about to be raised to the code of this scope."""

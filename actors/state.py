@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .actor import Anchor
 
 __all__ = [
+    "NOTHING",
     "Changes",
     "View",
     "adopt",
@@ -92,7 +93,7 @@ class Changes:
 
     def encoded(self) -> tuple[bytes | None, bytes | None, int]:
         """(changed fields, appended items, size of both) as JSON; None where there are none."""
-        if not self:
+        if self is NOTHING:
             return None, None, 0
         changed, appended = self.parts()
         fields = join(changed) if changed else None
@@ -100,7 +101,8 @@ class Changes:
         return fields, appends, len(fields or b"") + len(appends or b"")
 
 
-_NOTHING: Final = Changes()
+NOTHING: Final = Changes()
+"""What a view has changed that changed nothing: told by what it is, not by what is in it."""
 
 
 def open_view(
@@ -149,15 +151,15 @@ _set_private: Final[Any] = _slot("__pydantic_private__")
 
 
 def collect(actor: Actor, *, owner: str, limits: Limits = DEFAULT_LIMITS) -> Changes:
-    """What the view changed since it was opened or last rebased. Changes nothing.
+    """What the view changed since it was opened or last rebased, or NOTHING. Changes nothing.
 
     Raises NotValid, NotSerializable, PayloadTooLarge, and BadActor where a Log
     was replaced.
     """
     view = actor.__everstep__
-    own, shared = vars(actor), view.frame.shared
+    own, shared = actor.__dict__, view.frame.shared
     if len(own) == len(shared) and all(map(is_, own.values(), map(shared.get, own))):
-        return _NOTHING
+        return NOTHING
     cells = view.frame.cells
     changes = Changes()
     size = view.frame.size
@@ -174,11 +176,11 @@ def collect(actor: Actor, *, owner: str, limits: Limits = DEFAULT_LIMITS) -> Cha
             size += len(changed.data) - len(cell.data)
     if changes.fields:
         view.schema.check_size(size, limits)
-    return changes
+    return changes or NOTHING
 
 
 def total(actor: Actor, base: Frame, *, owner: str, limits: Limits = DEFAULT_LIMITS) -> Changes:
-    """What the view changed since it stood on `base`, also through steps that it has adopted.
+    """The same since the view stood on `base`, also through steps that it has adopted.
 
     Raises what `collect` raises.
     """
@@ -193,7 +195,7 @@ def total(actor: Actor, base: Frame, *, owner: str, limits: Limits = DEFAULT_LIM
         items = frame.logs[name].since(backing) + found.appends.get(name, [])
         if items:
             changes.appends[name] = items
-    return changes
+    return changes or NOTHING
 
 
 def _changed(

@@ -157,12 +157,12 @@ class ValueCodec:
         """
         if type(value) in self._shape.exact:
             return self.encode(value, where, limits), value
-        if inspect.iscoroutine(value):
-            value.close()
-            raise BadCall(where, value, "is a coroutine that was not awaited", "return await …")
         data = self._if_certain(value, where, limits)
         if data is not None:
             return data, self._as_read(value, data)
+        if inspect.iscoroutine(value):
+            value.close()
+            raise BadCall(where, value, "is a coroutine that was not awaited", "return await …")
         try:
             valid = self.validate(value)
         except ValidationError as error:

@@ -85,9 +85,9 @@ class Wait:
 def under_way(call: Call) -> Generator[None]:
     """A call that waits is under way: no record has answered it, so what follows is live."""
     life = call.scope.life
-    call.scope.takes_off(call)
+    call.takes_off()
     try:
         life.journal.enter_live(life.root.view)
         yield
     finally:
-        call.scope.has_landed(call)
+        call.has_landed()

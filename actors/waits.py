@@ -67,8 +67,8 @@ class Waits:
     A life that rests is `waiting` in the store and holds no slot. Nothing here awaits but `until`.
     """
 
-    __slots__ = ("_calm", "_idle", "_life", "_overdue", "_refusals", "_seat", "_seen", "_standing",
-                 "mailbox", "moves", "resting", "serves")  # fmt: skip
+    __slots__ = ("_calm", "_has_rested", "_idle", "_life", "_overdue", "_refusals", "_seat",
+                 "_seen", "_standing", "mailbox", "moves", "resting", "serves")  # fmt: skip
 
     def __init__(self, life: Incarnation, seat: Seat | None) -> None:
         self._life = life
@@ -80,6 +80,7 @@ class Waits:
         self._overdue = False
         self._seen = _UNSEEN
         self._refusals = 0
+        self._has_rested = False  # it has left its slot before, and may lack it now
         self.moves = 0
         """How often something of the life began, ended or called us."""
         self.resting = False
@@ -91,7 +92,7 @@ class Waits:
     @property
     def is_seated(self) -> bool:
         """Whether the life has its slot, where there are slots."""
-        return self._seat is None or self._seat.held
+        return not self._has_rested or self._seat is None or self._seat.held
 
     async def seated(self) -> None:
         """Return when the life has its slot again."""
@@ -107,21 +108,21 @@ class Waits:
         if not self._life.goes_on:
             return
         if left_of(self._life.clock, only) > self._life.environment.idle_after:
+            self._has_rested = True
             self._seat.rests()
 
-    def backs_off_no_more(self) -> None:
+    def backs_off_no_more(self, only: Due | None) -> None:
         """A step has ended, perhaps in its backoff: code of the task runs, with a slot or not.
 
-        Where others still back off, its slot is left a little later: a step may follow at once.
+        Where `only` others back off, its slot is left a little later: a step may follow at once.
         """
-        life = self._life
-        if self._seat is None or self.resting or not life.goes_on:
+        if self._seat is None or self.resting:
             return
-        if life.journal.traffic.only_waits() is None:
-            if not self._seat.held:
+        if only is None:
+            if not self.is_seated:
                 self._seat.wakes(must=True)
         elif self._calm is None:
-            self._calm = life.clock.call_later(_CALM, self.backs_off)
+            self._calm = self._life.clock.call_later(_CALM, self.backs_off)
 
     # --- one wait ---------------------------------------------------------------------------
 
@@ -298,6 +299,7 @@ class Waits:
         if life.ledger.shown is not Status.WAITING:
             life.ledger.event("task_waiting")
         if self._seat is not None:
+            self._has_rested = True
             self._seat.rests()
         if self._idle is None:
             self._idle = Idling(life.clock, life.environment.idle_after, self._has_idled)
