@@ -130,7 +130,7 @@ class Attempt(Scope):
         life = self.life
         if life.environment.debug:
             life.check_logs(self)
-        if self.nested:
+        if self._traces is not None and self.nested:
             base = self.call_made.frame
             found = total(self.view, base, owner=self.identity, limits=life.limits)
         else:

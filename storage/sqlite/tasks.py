@@ -23,19 +23,14 @@ def task_write(commit: Commit) -> tuple[str, list[Any]]:
     before, after = commit.before, commit.after
     if before is not None:
         changed = tuple(map(is_not, before, after))
-        return _update(changed), [*compress(after, changed), commit.task, *_fence(before)]
+        owner = before.epoch, before.incarnation, before.generation, str(before.status)
+        fence = commit.task, *owner, before.seq, before.event_seq
+        return _update(changed), [*compress(after, changed), *fence]
     if commit.new is None:
         raise ValueError(f"a commit of {commit.task_id!r} has neither `before` nor `new`")
     row = commit.new + after
     present = tuple(map(is_not, row, repeat(None)))
     return _insert(present), list(compress(row, present))
-
-
-def _fence(before: Progress) -> tuple[Any, ...]:
-    """What the row must still be like: owner, incarnation, generation, status and numbers."""
-    epoch, status = before.epoch, str(before.status)
-    numbers = before.seq, before.event_seq
-    return epoch, before.incarnation, before.generation, status, *numbers
 
 
 @lru_cache(maxsize=100)
