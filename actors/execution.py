@@ -228,7 +228,7 @@ async def _ended(
     closed = leash is not None and leash.is_closed
     how = how_ended(error, attempt.cause, asked, closed)
     attempt.end()
-    if life.fenced is not None or life.ledger.refusal is not None:
+    if life.is_fenced or life.ledger.refusal is not None:
         raise error
     if call.scope.ended or attempt.halted:
         how = How.CUT  # the step above has ended without it, or the task goes on in no way

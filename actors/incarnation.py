@@ -32,10 +32,11 @@ from .ledger import Ledger
 from .result import result_codec
 from .schema import Schema
 from .scope import CURRENT, Call, Scope
+from .seat import Seat
 from .traffic import WAKE_UP, resolve, settled_within
 from .values import ValueCodec
 from .verdicts import Ended, Parted
-from .waits import Seat, Waits
+from .waits import Waits
 
 __all__ = ["Incarnation"]
 
@@ -315,7 +316,7 @@ class Incarnation(Keeping):
 
     def check(self) -> None:
         """Raise why the life takes no more calls, if it does not."""
-        if self.suspended or self.fenced is not None:
+        if self.suspended or self.is_fenced:
             self.check_fenced()
         if self._outcome is not None:
             raise Ended("the task is halted")

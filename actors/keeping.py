@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..storage.errors import EverstepError, StaleIncarnation
+from ..storage.errors import StaleIncarnation
 from ..storage.records import EffectRow, EffectState, StepRow
 from .environment import Environment
 from .errors import LogItemChanged, Suspended
@@ -80,20 +80,12 @@ class Keeping:
                 attempt.flush()
             self.is_fenced = True
 
-    @property
-    def fenced(self) -> EverstepError | None:
-        """Why nothing of this life may reach the ledger any more; None while it may."""
-        return self._stale() if self.is_fenced else None
-
-    def _stale(self) -> StaleIncarnation:
-        return StaleIncarnation(self.task_id, "this life of the actor has ended")
-
     def check_fenced(self) -> None:
         """Raise if nothing of this life may reach the ledger any more."""
         if self.suspended:
             raise Suspended(self.task_id)
         if self.is_fenced:
-            raise self._stale()
+            raise StaleIncarnation(self.task_id, "this life of the actor has ended")
 
     def dissolve(self) -> None:
         """The life is over: let go of what refers to it, unless something may come back to it.
@@ -136,7 +128,7 @@ class Keeping:
         traffic.backed_off(call.identity)
         traffic.leaves()
         self.waits.stir()
-        if self.fenced is None and not self.draining:
+        if not self.is_fenced and not self.draining:
             only = traffic.only_waits()
             self.journal.no_longer_due(only)
             self.waits.backs_off_no_more(only)

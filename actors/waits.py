@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Collection
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..storage.clock import Due, Timer, left_of
 from ..storage.errors import EverstepError
@@ -25,8 +25,9 @@ from .wait import Answer, Wait
 if TYPE_CHECKING:
     from .incarnation import Incarnation
     from .scope import Scope
+    from .seat import Seat
 
-__all__ = ["Seat", "Waits"]
+__all__ = ["Waits"]
 
 T = TypeVar("T")
 
@@ -38,27 +39,6 @@ _LOOK = 30.0
 """Seconds after which a wait in memory looks at the clocks again, which may have jumped."""
 _UNSEEN = Look(still=False, tasks=(), held=())
 _STILL = Look(still=True, tasks=(), held=())
-
-
-class Seat(Protocol):
-    """The slot of a pool that a life holds, but not while it rests or backs off for long."""
-
-    @property
-    def held(self) -> bool:
-        """Whether it has its slot."""
-        ...
-
-    async def again(self) -> None:
-        """Return when it has its slot again, or is over. Cancelled, it may still get it."""
-        ...
-
-    def rests(self) -> None:
-        """It needs its slot no longer."""
-        ...
-
-    def wakes(self, *, must: bool) -> bool:
-        """Whether it has its slot again; it has where it `must`."""
-        ...
 
 
 class Waits:
