@@ -231,12 +231,12 @@ class ValueCodec:
 
 def _instead_of(value: Any) -> str | None:
     """What to store instead of a value in which pydantic does not know a type; else None."""
-    unknown: list[Any] = []
+    unknown: list[object] = []
     with contextlib.suppress(PydanticSerializationError, ValueError, TypeError, RecursionError):
         to_json(value, fallback=unknown.append)
     if not unknown:
         return None
-    kind: type = type(unknown[0])
+    kind = type(unknown[0])
     if issubclass(kind, _FUNCTIONS):
         return "functions cannot be stored: store what names it, and look it up by that"
     try:
