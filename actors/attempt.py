@@ -161,13 +161,6 @@ class Attempt(Scope):
     def outer(self) -> Scope:
         return self.call_made.scope
 
-    def is_within(self, scope: Scope) -> bool:
-        """Whether its step was called in `scope`, or in an attempt of a step called there."""
-        outer: Scope | None = self.outer
-        while outer is not None and outer is not scope:
-            outer = outer.outer
-        return outer is scope
-
     def _coroutine(self) -> Coroutine[Any, Any, Any]:
         call = self.call_made
         definition = call.definition

@@ -143,9 +143,7 @@ async def _begin(life: Incarnation, call: Call, row: StepRow | None, retry: Retr
         await life.waits.seated()
         await life.gate()
     if call.scope.ended:
-        outer = call.scope.identity or "run"
-        what = f"step {call.identity} was called, and {outer} ended before it was awaited"
-        raise StaleAttempt(life.task_id, what)
+        raise _too_late(life, call)
     ledger = life.ledger
     if row is None:
         row = _first(life, call, attempt=1)
@@ -157,15 +155,31 @@ async def _begin(life: Incarnation, call: Call, row: StepRow | None, retry: Retr
     data = b'{"attempt":%d}' % (row.attempts + 1)
     life.journal.passed(row, "step_started", data, row.started_at)
     if waited:
-        try:
-            await ledger.durable()
-        except asyncio.CancelledError:
-            life.let_go(row, "step_cancelled")
-            raise
-        life.check_fenced()
+        await _counted(life, call, row)
     else:
         ledger.write()
     return row
+
+
+async def _counted(life: Incarnation, call: Call, row: StepRow) -> None:
+    """Return when the store knows of the attempt. Who ends its caller meanwhile lets go of it."""
+    traffic = life.journal.traffic
+    traffic.begins(call, row)
+    try:
+        await life.ledger.durable()
+    except asyncio.CancelledError:
+        if traffic.has_begun(call):
+            life.let_go(row, "step_cancelled")
+        raise
+    life.check_fenced()
+    if not traffic.has_begun(call):
+        raise _too_late(life, call)
+
+
+def _too_late(life: Incarnation, call: Call) -> StaleAttempt:
+    outer = call.scope.identity or "run"
+    what = f"step {call.identity} was called, and {outer} ended before it was awaited"
+    return StaleAttempt(life.task_id, what)
 
 
 async def _back_off(life: Incarnation, call: Call, due: Due) -> None:

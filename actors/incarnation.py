@@ -216,6 +216,8 @@ class Incarnation(Keeping):
         """End the steps that were called in this scope and still run; uncharged and bounded."""
         traffic = self.journal.traffic
         scope.ended = True
+        for row in traffic.let_go_below(scope):
+            self.let_go(row, "step_cut")
         running = traffic.below(scope)
         if running:
             cleanup = self.environment.cleanup

@@ -92,6 +92,13 @@ class Call:
         if self.unkeyed is not None:
             self.unkeyed.flights.remove(self.caller)
 
+    def is_within(self, scope: Scope) -> bool:
+        """Whether it was made in `scope`, or in an attempt of a step that was called there."""
+        outer: Scope | None = self.scope
+        while outer is not None and outer is not scope:
+            outer = outer.outer
+        return outer is scope
+
     def goes_on_as(self, identity: str) -> None:
         """Be the call of this identity, which was made before the step had a key."""
         self.identity = identity

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from ..storage.clock import Clock, Due
 
 if TYPE_CHECKING:
+    from ..storage.records import StepRow
     from .attempt import Attempt
-    from .scope import Scope
+    from .scope import Call, Scope
 
 __all__ = ["WAKE_UP", "Traffic", "done_within", "resolve", "settled_within"]
 
@@ -58,13 +59,32 @@ class Traffic:
     task runs. A step above one that backs off does run: its attempt is in the air.
     """
 
-    __slots__ = ("_dues", "_under_way", "_waiters", "attempts")
+    __slots__ = ("_beginning", "_dues", "_under_way", "_waiters", "attempts")
 
     def __init__(self) -> None:
         self.attempts: dict[Attempt, None] = {}
+        self._beginning: tuple[tuple[Call, StepRow], ...] = ()
         self._under_way = 0
         self._dues: dict[str, Due] = {}
         self._waiters: tuple[tuple[set[Attempt], asyncio.Future[None]], ...] = ()
+
+    # --- attempts that wait until the store knows of them ---------------------------------
+
+    def begins(self, call: Call, row: StepRow) -> None:
+        """An attempt is to take off when its row is durable."""
+        self._beginning += ((call, row),)
+
+    def has_begun(self, call: Call) -> bool:
+        """Its row is durable, or its caller has gone; False where `let_go_below` came before."""
+        kept = tuple(one for one in self._beginning if one[0] is not call)
+        found, self._beginning = len(kept) < len(self._beginning), kept
+        return found
+
+    def let_go_below(self, scope: Scope) -> list[StepRow]:
+        """Let none of them that were called in this scope, or in one within it, take off."""
+        gone = [one for one in self._beginning if one[0].is_within(scope)]
+        self._beginning = tuple(one for one in self._beginning if one not in gone)
+        return [row for _, row in gone]
 
     # --- attempts ---------------------------------------------------------------------
 
@@ -80,7 +100,7 @@ class Traffic:
 
     def below(self, scope: Scope) -> list[Attempt]:
         """Attempts in the air of steps that were called in this scope, or in one within it."""
-        return [attempt for attempt in self.attempts if attempt.is_within(scope)]
+        return [attempt for attempt in self.attempts if attempt.call_made.is_within(scope)]
 
     async def landed_within(
         self, clock: Clock, attempts: Iterable[Attempt], seconds: float

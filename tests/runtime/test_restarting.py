@@ -42,9 +42,28 @@ class Hopeless(Actor, name="runtime.Hopeless"):
         await self.load()
 
 
+class Pair(Actor, name="runtime.Pair"):
+    """Two steps side by side: one fails the task, while the backoff of the other ends."""
+
+    gate: ClassVar[Gate] = Gate()
+
+    @step(retry=Retry(1))
+    async def fails(self) -> None:
+        await self.gate.stop_at("fails")
+        raise ValueError("for good")
+
+    @step(retry=Retry(2, backoff=fixed(5), jitter="none"))
+    async def backs_off(self) -> None:
+        raise ValueError("for now")
+
+    async def run(self) -> None:
+        await asyncio.gather(self.fails(), self.backs_off())
+
+
 @pytest.fixture(autouse=True)
 def _nothing_executed() -> None:
     Counted.executed, Counted.crashes = [], 0
+    Pair.gate = Gate()
 
 
 async def test_a_crashed_task_repeats_no_step_that_has_a_checkpoint(place: Place) -> None:
@@ -55,6 +74,28 @@ async def test_a_crashed_task_repeats_no_step_that_has_a_checkpoint(place: Place
         assert await task.result() == "done"
 
     assert Counted.executed == ["first", "second"]
+
+
+@pytest.mark.parametrize("turns", range(12))
+async def test_an_attempt_that_was_to_begin_when_the_task_crashed_has_an_end_too(
+    place: Place, turns: int
+) -> None:
+    async with place.runtime(pool={"restart": Restart(0)}) as runtime:
+        task = await runtime.start(Pair())
+        await next_event(task, "step_failed")
+        await place.clock.until_waiting(within=5)
+        Pair.gate.open("fails")
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        place.clock.advance(5)
+        with pytest.raises(TaskFailed, match="for good"):
+            await task.result()
+
+        events = [event async for event in task.events() if event.step == "backs_off"]
+        ends = ("step_failed", "step_cut", "step_cancelled")
+        begun = sum(event.kind == "step_started" for event in events)
+        assert begun == sum(event.kind in ends for event in events), events
+        assert not any(one.running for one in await task.steps())
 
 
 async def test_the_backoff_of_a_crash_is_waited_and_holds_no_slot(place: Place) -> None:
