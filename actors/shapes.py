@@ -25,9 +25,6 @@ _ATOMS: Final[dict[str, type]] = {
     "none": type(None),
 }
 _TRANSPARENT: Final = frozenset({"nullable", "default"})
-_LENGTHS: Final = frozenset(
-    {"min_length", "max_length", "pattern", "ge", "gt", "le", "lt", "strict"}
-)
 
 
 class Shape(NamedTuple):
@@ -35,8 +32,6 @@ class Shape(NamedTuple):
 
     exact: frozenset[type] = frozenset()
     """A value whose type is exactly one of these is valid and comes back the same."""
-    certain: bool = False
-    """Every value that came out of a validation comes back the same."""
     plain: bool = False
     """What comes back consists of str, int, float, bool, None, list, tuple and dict."""
     unordered: bool = False
@@ -51,7 +46,7 @@ def shape_of(schema: Any, definitions: Any = (), config: Any = None) -> Shape:
     if config is not None and config.keys() & _CHANGES_TEXT:
         return Shape(unordered=unordered)
     check = check_of(schema, definitions)
-    return Shape(_exact(schema), _certain(schema), _plain(schema), unordered, check)
+    return Shape(_exact(schema), _plain(schema), unordered, check)
 
 
 _CHANGES_TEXT: Final = frozenset(
@@ -102,27 +97,6 @@ def _exact(schema: Any) -> frozenset[type]:
     if kind == "default":
         return _exact(schema["schema"])
     return frozenset()
-
-
-def _certain(schema: Any) -> bool:
-    kind = schema["type"]
-    if "serialization" in schema:
-        return False
-    if kind in _ATOMS:
-        return not set(schema) - PLAIN_KEYS - _LENGTHS
-    if kind in _TRANSPARENT:
-        return _certain(schema["schema"])
-    if kind == "list":
-        return "items_schema" in schema and _certain(schema["items_schema"])
-    if kind == "dict":
-        keys, values = schema.get("keys_schema"), schema.get("values_schema")
-        return (
-            keys is not None
-            and keys["type"] == "str"
-            and _certain(keys)
-            and (values is not None and _certain(values))
-        )
-    return False
 
 
 def _plain(schema: Any) -> bool:

@@ -140,17 +140,8 @@ class ValueCodec:
             self._check(value, data, where)
         return data
 
-    def encode_validated(self, value: Any, where: str, limits: Limits = DEFAULT_LIMITS) -> bytes:
-        """`encode` for what `validate` returned, which is certain to be the same more often."""
-        if not self._shape.certain:
-            return self.encode(value, where, limits)
-        data = self._write(value, where, limits, warnings=False)
-        if _has_long_number(data):
-            self._check(value, data, where)
-        return data
-
     def settle(self, value: Any, where: str, limits: Limits = DEFAULT_LIMITS) -> tuple[bytes, Any]:
-        """(JSON, the value as its type has it): `validate` and `encode_validated` in one.
+        """(JSON, the value as its type has it): `validate` and `encode` in one.
 
         Raises NotValid, which names `where`, NotSerializable and PayloadTooLarge. A value of
         exactly the declared types is not validated again.
@@ -167,7 +158,7 @@ class ValueCodec:
             valid = self.validate(value)
         except ValidationError as error:
             raise NotValid(where, type(value).__qualname__, _first_line(error)) from error
-        data = self.encode_validated(valid, where, limits)
+        data = self.encode(valid, where, limits)  # pydantic takes an enum's text for an int
         return data, self._as_read(valid, data)
 
     def _if_certain(self, value: Any, where: str, limits: Limits) -> bytes | None:

@@ -143,4 +143,4 @@ def test_any_validated_value_round_trips_or_fails(annotation: Any, value: Any) -
 
     assert flat(codec.decode(data)) == flat(valid)
     assert flat(codec.validate(value)) == flat(valid)
-    assert codec.encode_validated(valid, "x") == data or isinstance(valid, set | frozenset)
+    assert codec.encode(valid, "x") == data or isinstance(valid, set | frozenset)

@@ -1,5 +1,6 @@
 """A value comes back as it was written, or is refused when it is written."""
 
+import enum
 import math
 import re
 from collections import Counter, OrderedDict, defaultdict, deque
@@ -308,7 +309,7 @@ def test_a_number_that_python_would_not_read_is_refused(annotation: Any, value: 
     with pytest.raises(NotSerializable):
         codec.encode(value, "x")
     with pytest.raises(NotSerializable):
-        codec.encode_validated(value, "x")
+        codec.settle(value, "x")
 
 
 def test_what_is_in_a_circle_is_refused() -> None:
@@ -369,7 +370,15 @@ def test_a_validated_value_has_the_type_that_is_declared() -> None:
     valid = codec.validate([1, 2])
 
     assert alike(valid, [1.0, 2.0])
-    assert codec.encode_validated(valid, "x") == b"[1.0,2.0]"
+    assert codec.encode(valid, "x") == b"[1.0,2.0]"
+
+
+def test_an_enum_that_pydantic_takes_for_a_number_is_refused() -> None:
+    class Colour(enum.Enum):
+        RED = "red"
+
+    with pytest.raises(NotSerializable, match="Expected `int`"):
+        ValueCodec.of(list[int]).settle([Colour.RED], "x")
 
 
 @pytest.mark.parametrize(("annotation", "value"), [*ROUND, *REFUSED], ids=label)
