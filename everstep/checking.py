@@ -40,7 +40,7 @@ def path_of(value: object) -> str:
     path = os.fspath(cast("str", value)) if hasattr(value, "__fspath__") else value
     if not isinstance(path, str) or not path or "\0" in path:
         raise BadCall("path", value, "is no path of a file", 'Runtime("tasks.db")')
-    return checked_text("path", path)
+    return path
 
 
 def durability_of(value: object) -> Durability:

@@ -19,7 +19,6 @@ class Idle(Actor, name="options.idle"):
         (None, {}, 'Runtime("tasks.db")'),
         ("", {}, 'Runtime("tasks.db")'),
         ("x\0.db", {}, 'Runtime("tasks.db")'),
-        ("\ud800.db", {}, "path="),
         ("x.db", {"tree": Restart(3)}, "tree=Pool(restart=Restart(3))"),
         ("x.db", {"actors": Idle}, "actors=[Report]"),
         ("x.db", {"actors": ["Idle"]}, "actors=[Report]"),
