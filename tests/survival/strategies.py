@@ -27,7 +27,7 @@ REAL_BOUNDARIES = None if LONG else 3
 """At how many boundaries a process is killed, where a pretended death is tried at all of them."""
 REAL_CHAINS = 300 if LONG else 1
 """How many chains of lives are killed there at random."""
-SIMULATED_CHAINS = 2000 if LONG else 12
+SIMULATED_CHAINS = 2000 if LONG else 8
 """How many chains of pretended deaths are tried."""
 
 
@@ -35,7 +35,7 @@ def tried(idle_after: float) -> int | None:
     """At how many boundaries death is pretended: at most where waits leave memory midway."""
     if LONG:
         return None
-    return 60 if idle_after == 20 else 20
+    return 40 if idle_after == 20 else 20
 
 
 def _works(*, alone: bool, depth: int) -> st.SearchStrategy[Work]:
