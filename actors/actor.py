@@ -22,7 +22,7 @@ from .errors import BadActor, NoRuntime
 from .filling import fill, filling, view_of
 from .log import Log
 from .shared import share_cached_properties
-from .written import check_class, check_questions, check_settings, steps_written
+from .written import check_class, check_settings, steps_written
 
 if TYPE_CHECKING:
     from .ctx import Ctx
@@ -99,7 +99,6 @@ class Actor(BaseModel):
     ) -> None:
         super().__pydantic_init_subclass__(**settings)
         check_settings(cls)
-        check_questions(cls, Actor)
         cls.__actor_steps__ = steps = steps_written(cls)
         cls.__actor_is_flow__ = callable(getattr(cls, "run", None))
         cls.__actor_is_server__ = any(

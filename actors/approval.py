@@ -77,7 +77,7 @@ async def approved(life: Incarnation, call: Call) -> None:
 
 def _wait(call: Call, prompt: str) -> Call:
     """The call of the wait, asked about these very arguments."""
-    wait = Call(call.scope, verb_of(ASK), (), {}, call.identity, 1, call.frame, call.caller)
+    wait = Call(call.scope, verb_of(ASK), (), {}, call.identity, 1, call.frame, None)
     wait.identity = approval_of(call.identity)
     wait.digest = f"approval {call.digest}"
     wait.preview = f"{prompt[:200]} ({call.preview})" if call.args or call.kwargs else prompt[:200]

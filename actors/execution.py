@@ -116,7 +116,7 @@ def _last_failure(row: StepRow) -> Failure:
 def _due_for_an_attempt(
     life: Incarnation, call: Call, row: StepRow | None, retry: Retry
 ) -> StepRow | None:
-    """The row with all deaths that are to be charged; None for a new step that was spared them."""
+    """The row, with all deaths charged that are to be; None for a new step where none are."""
     progress = life.ledger.progress
     if row is None:
         if progress.deaths_settled == progress.deaths_total:

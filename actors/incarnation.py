@@ -333,7 +333,7 @@ class Incarnation(Keeping):
         if task is None or task.get_loop() is not self._loop:
             here, why = CURRENT.get(), "awaits something of its task on another event loop"
             instead = "it as async def; or asyncio.run_coroutine_threadsafe(…, loop).result()"
-            raise BadCall("step", here.identity if here else self.task_id, why, instead)
+            raise BadCall("step", (here and here.identity) or "run", why, instead)
         return task
 
     def is_open(self) -> bool:

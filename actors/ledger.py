@@ -209,34 +209,34 @@ class Ledger:
         self._open().with_rare().resets.append(reset)
 
     def run(self, row: RunRow, size: int) -> None:
-        draft = self._draft or self._open()
+        draft = self._open()
         draft.with_rare().runs.append(row)
         draft.size += size
 
     def snapshot(self, row: SnapshotRow) -> None:
-        draft = self._draft or self._open()
+        draft = self._open()
         draft.snapshots += (row,)
         draft.size += len(row.state)
 
     def effect(self, row: EffectRow, size: int = 0) -> None:
-        draft = self._draft or self._open()
+        draft = self._open()
         draft.with_rare().effects[row.operation] = row
         draft.size += size
 
     def send(self, message: MessageRow) -> None:
-        draft = self._draft or self._open()
+        draft = self._open()
         draft.with_rare().sends.append(message)
         draft.size += len(message.body)
 
     def pieces(self, row: ChunkRow) -> None:
         """Add pieces to the end of a stream."""
-        draft = self._draft or self._open()
+        draft = self._open()
         draft.with_rare().chunks.append(row)
         draft.size += len(row.pieces)
 
     def take(self, mail: Mail) -> None:
         """Take a message, with the row of what takes it."""
-        draft = self._draft or self._open()
+        draft = self._open()
         draft.with_rare().takes.append(mail)
         draft.size += len(mail.reply or b"")
 
@@ -250,7 +250,7 @@ class Ledger:
 
     def start(self, child: ChildRow) -> None:
         """Start a child, with the checkpoint of the step that does."""
-        draft = self._draft or self._open()
+        draft = self._open()
         draft.with_rare().starts.append(child)
         draft.size += len(child.first.state) + len(child.first.appends or b"")
         data = {"task": child.new.id, "actor": child.new.actor}
@@ -266,7 +266,7 @@ class Ledger:
 
     def schedule(self, change: ScheduleChange) -> None:
         """With the first commit of a task: how far the schedule that starts it has come."""
-        draft = self._draft or self._open()
+        draft = self._open()
         draft.with_rare().schedule = change
         draft.size += change.size
 

@@ -14,6 +14,7 @@ from .ledger import Ledger
 from .schema import Frame, Schema, join, join_items
 from .state import encoded_state
 from .values import Limits
+from .written import check_questions
 
 __all__ = [
     "Newborn",
@@ -131,6 +132,7 @@ def _check_class(cls: type[Actor]) -> None:
             f"class My{name}({cls.__name__}): … and start that",
         )
     check_plan(cls)
+    check_questions(cls, Actor)
 
 
 def _no_instance(given: object) -> BadCall:

@@ -63,7 +63,7 @@ class Traffic:
 
     def __init__(self) -> None:
         self.attempts: dict[Attempt, None] = {}
-        self._beginning: tuple[tuple[Call, StepRow], ...] = ()
+        self._beginning: dict[Call, StepRow] = {}
         self._under_way = 0
         self._dues: dict[str, Due] = {}
         self._waiters: tuple[tuple[set[Attempt], asyncio.Future[None]], ...] = ()
@@ -72,19 +72,16 @@ class Traffic:
 
     def begins(self, call: Call, row: StepRow) -> None:
         """An attempt is to take off when its row is durable."""
-        self._beginning += ((call, row),)
+        self._beginning[call] = row
 
     def has_begun(self, call: Call) -> bool:
         """Its row is durable, or its caller has gone; False where `let_go_below` came before."""
-        kept = tuple(one for one in self._beginning if one[0] is not call)
-        found, self._beginning = len(kept) < len(self._beginning), kept
-        return found
+        return self._beginning.pop(call, None) is not None
 
     def let_go_below(self, scope: Scope) -> list[StepRow]:
         """Let none of them that were called in this scope, or in one within it, take off."""
-        gone = [one for one in self._beginning if one[0].is_within(scope)]
-        self._beginning = tuple(one for one in self._beginning if one not in gone)
-        return [row for _, row in gone]
+        gone = [call for call in self._beginning if call.is_within(scope)]
+        return [self._beginning.pop(call) for call in gone]
 
     # --- attempts ---------------------------------------------------------------------
 

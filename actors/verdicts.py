@@ -21,6 +21,7 @@ from .errors import (
     StepTimeout,
 )
 from .failures import ChildEnded, Rejected, found_in
+from .retry import any_matches
 from .wait_errors import WaitInStep
 
 __all__ = [
@@ -94,8 +95,8 @@ def how_ended(
 
 
 def never_retried(error: BaseException) -> bool:
-    """Whether trying again is pointless by the kind of the error."""
-    return isinstance(error, _NEVER_RETRIED)
+    """Whether trying again is pointless by the kind of the error, or of one in a group."""
+    return any_matches(error, _NEVER_RETRIED)
 
 
 def leaves_for_good(error: BaseException) -> bool:

@@ -132,7 +132,7 @@ class Waits:
             raise
         finally:
             self._standing.pop(wait, None)
-            self.stir()  # what waited may have nothing more to do, and others still wait
+        self.stir()  # what waited may have nothing more to do, and others still wait
         return answer
 
     async def _stand(self, wait: Wait) -> None:
@@ -194,7 +194,9 @@ class Waits:
     def _cancelled(self, wait: Wait) -> None:
         """The caller has given it up: a replay that comes here begins it anew."""
         life = self._life
+        self._standing.pop(wait, None)
         self.wake()
+        self.stir()
         if wait.row is None:
             return
         if life.goes_on and not wait.scope.ended and life.ledger.refusal is None:

@@ -20,6 +20,7 @@ __all__ = [
     "actors_of",
     "count_of",
     "durability_of",
+    "id_or_none",
     "kinds_of",
     "name_or_none",
     "path_of",
@@ -151,6 +152,15 @@ def priority_of(value: object) -> int:
 def name_or_none(what: str, value: str | None) -> str | None:
     """A name that can be stored, or None. Raises BadCall."""
     return None if value is None else check_name(what, value)
+
+
+def id_or_none(what: str, value: object) -> str | None:
+    """The id of a task, as a text that may be one, or None. Raises BadCall."""
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise BadCall(what, value, "is no id of a task", f"{what}=task.id")
+    return checked_text(what, value)
 
 
 def actor_names(actor: str | type[Actor] | None) -> list[str]:

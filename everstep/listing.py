@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from .actors.actor import Actor
-from .checking import actor_names, name_or_none, statuses_of
+from .checking import actor_names, id_or_none, name_or_none, statuses_of
 from .reading import TaskInfo, info_of
 from .session import Session
 from .storage.records import Status, TaskRow
@@ -29,14 +29,14 @@ async def listed(
     Raises TaskNotFound for `after` and `parent`.
     """
     session.check()
-    key = 0 if after is None else (await session.row(after)).key
+    last, family = id_or_none("after", after), id_or_none("parent", parent)
     rows = await session.store.tasks(
         statuses=statuses_of(status),
         actors=actor_names(actor),
         pool=name_or_none("pool", pool),
         lane=name_or_none("lane", lane),
-        parent=None if parent is None else (await session.row(parent)).key,
-        after=key,
+        parent=None if family is None else (await session.row(family)).key,
+        after=0 if last is None else (await session.row(last)).key,
         limit=limit,
     )
     return await shown(session, rows)

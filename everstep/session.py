@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from .actors.actor import Actor
 from .actors.environment import Environment
-from .actors.errors import BadCall, UnknownActor, checked_text
+from .actors.errors import BadCall, UnknownActor
 from .checking import priority_of
 from .commits import Commits
 from .errors import RuntimeClosed
@@ -72,7 +72,7 @@ class Session:
     async def row(self, task_id: str) -> TaskRow:
         """What the store holds of a task. Raises TaskNotFound."""
         self.check()
-        row = await self.store.task(checked_text("id", task_id))
+        row = await self.store.task(task_id)
         if row is None:
             raise TaskNotFound(task_id)
         return row

@@ -21,7 +21,8 @@ R = TypeVar("R")
 def record(kind: type[R]) -> type[R]:
     """Make the class a frozen, slotted dataclass, compared, hashed and shown by shared methods."""
     for name, method in _SHARED.items():
-        setattr(kind, name, method)
+        if name not in vars(kind):
+            setattr(kind, name, method)
     return dataclass(frozen=True, slots=True, eq=False, repr=False)(kind)
 
 

@@ -350,6 +350,11 @@ def _late(life: Life) -> list[str]:
     return steps or ([life.task_id] if life.ended.severed else [])
 
 
+def _was_rejected(progress: Progress, ended: Crashed) -> bool:
+    """Whether it has failed by the no of a person."""
+    return progress.status is Status.FAILED and ended.failure.is_a(Rejected)
+
+
 def _tell(life: Life, ended: Exit) -> None:
     """Say in the log what a person should know."""
     progress = life.ledger.progress
@@ -358,17 +363,19 @@ def _tell(life: Life, ended: Exit) -> None:
             "the task %s is paused (%s): %s; to go on: %s",
             life.task_id, ended.reason, ended.failure, ended.remedy,
         )  # fmt: skip
-    elif isinstance(ended, Crashed) and progress.status is Status.PAUSED:
+    elif not isinstance(ended, Crashed):
+        return
+    elif progress.status is Status.PAUSED:
         _LOG.error(
             "the task %s is paused (%s): %s; to go on: await runtime.task(%r).resume()\n%s",
             life.task_id, progress.reason, ended.failure, life.task_id, ended.failure.traceback,
         )  # fmt: skip
-    elif isinstance(ended, Crashed) and ended.failure.is_a(Rejected):
+    elif _was_rejected(progress, ended):
         _LOG.warning(
             "the task %s has failed (%s): %s",
             life.task_id, progress.reason, ended.failure.message,
         )  # fmt: skip
-    elif isinstance(ended, Crashed):
+    else:
         how, failure = "crashed", ended.failure
         if progress.status is Status.FAILED:
             how = f"crashed for the last time and has failed ({progress.reason})"

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from functools import partial
 from itertools import islice
 
+from ..actors.errors import checked_text
 from ..reading import Event, event_of
 from ..storage.clock import SystemClock
 from ..storage.errors import StoreInUse, StoreUnreadable, TaskNotFound
@@ -58,17 +59,18 @@ def _look(connection: sqlite3.Connection, asked: argparse.Namespace) -> Answer:
     if asked.task is None:
         found = _all(connection, after, asked.kind)
     else:
-        found = _of_task(connection, asked.task, after, asked.kind)
+        found = _of_task(connection, _key(connection, asked.task), after, asked.kind)
     try:
         events = list(islice(found, asked.limit))
+        more = next(found, None) is not None
     except (OverflowError, TypeError, ValueError) as error:
         raise StoreUnreadable(asked.file, f"an event in it is damaged: {error}") from error
     shown = _as_json if asked.json else _as_text
     note = ""
-    if next(found, None) is not None:
+    if more:
         note = f"more events follow; go on with --after {events[-1].position if events else after}"
     elif not events:
-        note = f"no such events; in the file are of the kinds {_kinds(connection)}"
+        note = f"no such events; in the file are of the kinds {_kinds(connection) or '(none)'}"
     return Answer("\n".join(map(shown, events)), note)
 
 
@@ -78,15 +80,20 @@ def _kinds(connection: sqlite3.Connection) -> str:
     return ", ".join(sorted(every)[:_MOST_KINDS]) + (", …" if len(every) > _MOST_KINDS else "")
 
 
-def _of_task(
-    connection: sqlite3.Connection, task_id: str, after: int, kinds: Collection[str]
-) -> Iterator[Event]:
-    """The events of one task, of these kinds or of all, after a position."""
-    row = task(connection, task_id)
+def _key(connection: sqlite3.Connection, task_id: str) -> int:
+    """The number under which the task is stored. Raises TaskNotFound, BadCall."""
+    row = task(connection, checked_text("--task", task_id))
     if row is None:
         raise TaskNotFound(task_id)
+    return row.key
+
+
+def _of_task(
+    connection: sqlite3.Connection, key: int, after: int, kinds: Collection[str]
+) -> Iterator[Event]:
+    """The events of one task, of these kinds or of all, after a position."""
     number = 0
-    while found := event_log.events(connection, row.key, number, _MOST):
+    while found := event_log.events(connection, key, number, _MOST):
         number = found[-1].event.seq
         for one in found:
             if one.position > after and (not kinds or one.event.kind in kinds):

@@ -158,5 +158,16 @@ def test_an_event_that_cannot_be_read_is_a_damaged_file_and_no_traceback(
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute(f"UPDATE event SET {damage} WHERE kind = 'task_started'")
 
-    assert main(["events", str(file)]) == 2
-    assert "an event in it is damaged" in capsys.readouterr().err
+    for options in ((), ("--limit", "0"), ("--task", "loud")):
+        assert main(["events", str(file), *options]) == 2
+        assert "an event in it is damaged" in capsys.readouterr().err
+
+
+def test_an_id_that_no_task_can_have_is_refused_by_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "tasks.db"
+    said(file)
+
+    assert main(["events", str(file), "--task", "\udcff"]) == 2
+    assert "--task=" in capsys.readouterr().err

@@ -17,11 +17,18 @@ source.backup(copy)
 copy.close()
 source.close()
 """
+VACUUM = """
+import sqlite3, sys
+source = sqlite3.connect(sys.argv[1])
+source.execute("VACUUM INTO ?", sys.argv[2:])
+source.close()
+"""
 
 
 @pytest.mark.real
-async def test_a_backup_has_all_that_was_acknowledged_and_goes_on(
-    tmp_path: Path, gate: Gate
+@pytest.mark.parametrize("way", [BACKUP, VACUUM], ids=["backup", "vacuum into"])
+async def test_a_backup_beside_commits_has_all_that_was_acknowledged_and_goes_on(
+    tmp_path: Path, gate: Gate, way: str
 ) -> None:
     file, copy = tmp_path / "tasks.db", tmp_path / "copy.db"
     async with Runtime(file, grace=0) as runtime:
@@ -29,8 +36,11 @@ async def test_a_backup_has_all_that_was_acknowledged_and_goes_on(
         await ended.result()
         await runtime.start(Waiting(name="w"), id="waits")
         await gate.until("w")
-        command = [sys.executable, "-c", BACKUP, str(file), str(copy)]
-        await asyncio.to_thread(subprocess.run, command, check=True)
+        command = [sys.executable, "-c", way, str(file), str(copy)]
+        copying = asyncio.create_task(asyncio.to_thread(subprocess.run, command, check=True))
+        while not copying.done():
+            await runtime.start(Plain())
+        await copying
         await runtime.task("waits").cancel()
 
     gate.open("w")

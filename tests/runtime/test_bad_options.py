@@ -55,9 +55,10 @@ async def test_what_is_neither_an_actor_nor_its_name_is_refused(actor: Any) -> N
 async def test_an_id_that_cannot_be_stored_is_refused_wherever_one_is_asked_for() -> None:
     async with Runtime(":memory:") as runtime:
         task = await runtime.start(Idle())
-        with pytest.raises(BadCall, match="id="):
-            await runtime.tasks(after="\ud800")
-        with pytest.raises(BadCall, match="id="):
-            await runtime.tasks(parent="\ud800")
+        for wrong in ("\ud800", 5):
+            with pytest.raises(BadCall, match="after="):
+                await runtime.tasks(after=wrong)  # type: ignore[arg-type]  # that is the point
+            with pytest.raises(BadCall, match="parent="):
+                await runtime.tasks(parent=wrong)  # type: ignore[arg-type]  # that is the point
         with pytest.raises(BadCall, match="question="):
             await task.answer("\ud800", True)

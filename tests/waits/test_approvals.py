@@ -128,6 +128,28 @@ async def test_a_no_fails_a_plan_at_once_and_says_who_said_it(
             await task.answer(question.id, True)
 
 
+class Grouped(Article, name="approvals.Grouped"):
+    """The same in a group, which a no leaves as a group of errors."""
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.publish())
+
+
+async def test_a_no_that_leaves_run_in_a_group_fails_the_task_at_once_too(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with place.runtime() as runtime:
+        task = await runtime.start(Grouped(), id="a")
+        (question,) = await asked(task, runtime)
+        await task.answer(question.id, False, by="Ada")
+
+        with pytest.raises(TaskFailed, match="rejected by Ada"):
+            await task.result()
+        assert (await task.status()).crashes == 1
+        assert "the task a has failed (never_retried): step publish was rejected" in caplog.text
+
+
 def test_a_parent_is_not_told_to_resume_a_child_that_was_rejected() -> None:
     no = failure_of(Rejected("publish", "publish", "Ada", None))
     fault = failure_of(ValueError("no paper"))

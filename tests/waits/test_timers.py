@@ -188,6 +188,29 @@ async def test_a_task_of_which_one_wait_is_over_and_another_is_not_rests_again(
         assert (await task.status()).deaths == 0
 
 
+class Racing(Actor, name="waits.Racing"):
+    """One wait is given up, beside another that goes on."""
+
+    async def run(self) -> None:
+        await asyncio.gather(self.gives_up(), self.ctx.sleep(100, key="long"))
+
+    async def gives_up(self) -> None:
+        sleeping = asyncio.create_task(self.ctx.sleep(50, key="lost"))
+        await self.ctx.sleep(1, key="short")
+        sleeping.cancel()
+
+
+async def test_a_task_of_which_one_wait_was_given_up_rests_again(place: Place) -> None:
+    async with place.runtime(pool={"max_running": 1}) as runtime:
+        task = await runtime.start(Racing())
+        await waiting(task)
+        place.clock.advance(1)
+        await next_event(task, "wait_cancelled")
+
+        assert await (await runtime.start(Plain())).result() == "refunds: 2"
+        assert (await task.status()).status is Status.WAITING
+
+
 async def test_a_task_whose_wait_ends_while_all_slots_are_taken_waits_for_one(
     place: Place,
 ) -> None:
