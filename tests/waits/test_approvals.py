@@ -12,7 +12,6 @@ from everstep import (
     AlreadyAnswered,
     AmbiguousStep,
     Approval,
-    ChildFailed,
     NotAsked,
     Question,
     Rejected,
@@ -27,7 +26,6 @@ from everstep import (
     none,
     step,
 )
-from everstep.actors.failures import Failure, failure_of
 from tests.runtime.kit import Place, Plain, kinds, next_event, until
 
 
@@ -126,40 +124,6 @@ async def test_a_no_fails_a_plan_at_once_and_says_who_said_it(
         assert (Article.published, Article.written) == ([], 1)
         with pytest.raises(AlreadyAnswered, match="by Ada"):
             await task.answer(question.id, True)
-
-
-class Grouped(Article, name="approvals.Grouped"):
-    """The same in a group, which a no leaves as a group of errors."""
-
-    async def run(self) -> None:
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self.publish())
-
-
-async def test_a_no_that_leaves_run_in_a_group_fails_the_task_at_once_too(
-    place: Place, caplog: pytest.LogCaptureFixture
-) -> None:
-    async with place.runtime() as runtime:
-        task = await runtime.start(Grouped(), id="a")
-        (question,) = await asked(task, runtime)
-        await task.answer(question.id, False, by="Ada")
-
-        with pytest.raises(TaskFailed, match="rejected by Ada"):
-            await task.result()
-        assert (await task.status()).crashes == 1
-        assert "the task a has failed (never_retried): step publish was rejected" in caplog.text
-
-
-def test_a_parent_is_not_told_to_resume_a_child_that_was_rejected() -> None:
-    no = failure_of(Rejected("publish", "publish", "Ada", None))
-    fault = failure_of(ValueError("no paper"))
-
-    def said(failure: Failure) -> str:
-        why = "never_retried"
-        return str(ChildFailed("c", "r", reason=why, step=None, attempts=1, failure=failure))
-
-    assert "resume()" not in said(no) and "except ChildFailed" in said(no)
-    assert "resume()" in said(fault)
 
 
 async def test_a_no_stays_a_no_for_a_task_that_is_resumed(place: Place) -> None:
