@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+from hypothesis import settings
+
 TREE = Path(__file__).resolve().parent.parent
 
 for name in ("examples", "benchmarks"):
@@ -18,3 +20,6 @@ for name in ("examples", "benchmarks"):
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+settings.register_profile("untimed", deadline=None)  # no test asserts how long something takes
+settings.load_profile("untimed")

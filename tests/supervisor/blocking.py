@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
 import logging
 import threading
@@ -43,13 +44,16 @@ class Heard(logging.Handler):
 
 @contextmanager
 def hearing() -> Generator[Heard, None, None]:
+    """Hear what the watchdog says. The collector, whose pauses block the loop too, is off."""
     heard = Heard()
+    gc.disable()
     logger = logging.getLogger("everstep")
     logger.addHandler(heard)
     try:
         yield heard
     finally:
         logger.removeHandler(heard)
+        gc.enable()
 
 
 class Ear:
