@@ -9,6 +9,7 @@ from pydantic_core import to_json
 
 from ..storage.mail import Mail
 from .errors import BadCall
+from .messages import ANSWER
 from .schema import join, split
 from .taking import take
 from .values import DEFAULT_LIMITS, Limits, ValueCodec
@@ -34,7 +35,7 @@ _NO_NAME = to_json("")
 
 def answer_id(question: str) -> str:
     """The id of the message that answers a question: none that anybody else can give."""
-    return f"\x01{question}"
+    return f"{ANSWER}{question}"
 
 
 def packed_answer(

@@ -128,7 +128,7 @@ class Keeping:
         traffic.backed_off(call.identity)
         traffic.leaves()
         self.waits.stir()
-        if not self.is_fenced and not self.draining:
+        if self.goes_on:
             only = traffic.only_waits()
             self.journal.no_longer_due(only)
             self.waits.backs_off_no_more(only)

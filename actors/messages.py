@@ -13,7 +13,12 @@ from .errors import BadCall
 from .schema import join, split
 from .values import DEFAULT_LIMITS, Limits, ValueCodec
 
-__all__ = ["Matcher", "packed", "shown_id"]
+__all__ = ["ANSWER", "REPLY", "Matcher", "packed", "shown_id"]
+
+ANSWER = "\x01"
+"""Begins the id of the message that answers a question, before the identity of its wait."""
+REPLY = "\x02"
+"""The same of one by which a server replies to a task. No id that a user gives has either."""
 
 _CONTAINERS = frozenset({"list", "dict", "tuple", "set", "frozenset"})
 
@@ -27,7 +32,7 @@ def packed(message: object, limits: Limits = DEFAULT_LIMITS) -> bytes:
 
 def shown_id(message: str) -> str:
     """The id of a message for people: of one that answers, what it answers."""
-    return message.lstrip("\x01\x02")
+    return message.lstrip(ANSWER + REPLY)
 
 
 class Matcher:

@@ -21,6 +21,7 @@ from .actor import Actor, actor_name
 from .current import CURRENT
 from .definition import StepDefinition, StepOptions
 from .errand import Asker, called, packed_call, result_of
+from .messages import REPLY
 from .receiving import ride_to
 from .retry import Retry
 from .taking import take
@@ -87,7 +88,7 @@ class Peer(Generic[A]):
 
         def stand(wait: Call) -> Coroutine[Any, Any, Any]:
             life = wait.scope.life
-            asker = Asker(life.ledger.row.key, f"\x02{wait.identity}")
+            asker = Asker(life.ledger.row.key, f"{REPLY}{wait.identity}")
             body = packed_call(self._actor, definition, args, kwargs, life.limits, asker)
             sending = wait.scope.make_call(_TELL, (self._actor, self.id, body), {}, key)
             sending.preview = wait.preview
