@@ -48,6 +48,11 @@ class Failure:
         """Whether the exception was an instance of `kind`, by qualified name."""
         return _qualified(kind) in self.bases
 
+    @property
+    def was_rejected(self) -> bool:
+        """Whether it was the no of a person, which stays a no for a task that is resumed."""
+        return self.is_a(Rejected)
+
     def encoded(self) -> bytes:
         return to_json(self)
 
@@ -242,7 +247,7 @@ class ChildFailed(ChildEnded):
 
 def _mended(task_id: str, failure: Failure) -> str:
     """How a child would go on, where that could help."""
-    if failure.is_a(Rejected):
+    if failure.was_rejected:
         return ""
     return f", or mend the cause, then: await runtime.task({task_id!r}).resume()"
 

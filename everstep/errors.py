@@ -14,7 +14,6 @@ __all__ = [
     "TaskFailed",
     "TaskPaused",
     "WrongAnswer",
-    "way_on",
 ]
 
 
@@ -73,6 +72,7 @@ class TaskPaused(EverstepError):
         error: str | None,
         message: str,
         traceback: str,
+        to_go_on: str,
     ) -> None:
         self.task_id = task_id
         self.reason = reason
@@ -82,9 +82,7 @@ class TaskPaused(EverstepError):
         self.message = message
         self.traceback = traceback
         what = f": {_worded(error, message)}" if error else ""
-        super().__init__(
-            f"the task {task_id!r} is paused ({reason}){what}; to go on: {way_on(task_id, reason)}"
-        )
+        super().__init__(f"the task {task_id!r} is paused ({reason}){what}; to go on: {to_go_on}")
 
 
 class TaskCancelled(EverstepError):
@@ -177,14 +175,6 @@ class RuntimeClosed(EverstepError):
             f"the runtime of {path} cannot be used: {why}; "
             "use it inside `async with Runtime(…) as runtime:`, on the loop that entered it"
         )
-
-
-def way_on(task_id: str, reason: str | None) -> str:
-    """The line to write so that a task that stopped for this reason goes on."""
-    action = "resume()"
-    if reason == "effect_unknown":
-        action = "settle(key, Done(value) or NotDone()), with a key of its effects()"
-    return f"await runtime.task({task_id!r}).{action}"
 
 
 def _first(started: int) -> str:

@@ -8,7 +8,8 @@ from typing import Any, Literal, cast
 
 from .actors.actor import Actor, steps_of
 from .actors.blame import Blame, read_blame
-from .actors.failures import Failure, Rejected, read_failure
+from .actors.failures import Failure, read_failure
+from .actors.remedy import way_on
 from .actors.values import ValueCodec
 from .errors import TaskFailed, TaskPaused
 from .storage.interface import RecordedEvent
@@ -239,21 +240,24 @@ def failed(row: TaskRow) -> TaskFailed:
         error=failure.kind,
         message=failure.message,
         traceback=failure.traceback,
-        rejected=failure.is_a(Rejected),
+        rejected=failure.was_rejected,
     )
 
 
 def paused(row: TaskRow) -> TaskPaused:
     """The error of a task that waits for a person."""
     blame = None if row.progress.error is None else _blame(row)
+    failure = None if blame is None else blame.failure
+    reason = row.progress.reason or "paused"
     return TaskPaused(
         row.id,
-        reason=row.progress.reason or "paused",
+        reason=reason,
         step=None if blame is None else blame.step,
         attempts=0 if blame is None else blame.attempts,
-        error=None if blame is None else blame.failure.kind,
-        message="" if blame is None else blame.failure.message,
-        traceback="" if blame is None else blame.failure.traceback,
+        error=None if failure is None else failure.kind,
+        message="" if failure is None else failure.message,
+        traceback="" if failure is None else failure.traceback,
+        to_go_on=way_on(row.id, reason, failure),
     )
 
 

@@ -14,9 +14,10 @@ from ..actors.actor import Actor
 from ..actors.blame import blame_of
 from ..actors.environment import Environment
 from ..actors.exits import Crashed, Exit, Fenced, Halted, Released
-from ..actors.failures import Rejected, failure_of
+from ..actors.failures import failure_of
 from ..actors.incarnation import Incarnation
 from ..actors.ledger import Ledger
+from ..actors.remedy import way_on
 from ..storage.errors import EverstepError, Refused, StoreClosed, StoreFailed
 from ..storage.records import EffectState, Loaded, Progress, Status, StepReset
 from .applying import apply
@@ -350,11 +351,6 @@ def _late(life: Life) -> list[str]:
     return steps or ([life.task_id] if life.ended.severed else [])
 
 
-def _was_rejected(progress: Progress, ended: Crashed) -> bool:
-    """Whether it has failed by the no of a person."""
-    return progress.status is Status.FAILED and ended.failure.is_a(Rejected)
-
-
 def _tell(life: Life, ended: Exit) -> None:
     """Say in the log what a person should know."""
     progress = life.ledger.progress
@@ -366,11 +362,12 @@ def _tell(life: Life, ended: Exit) -> None:
     elif not isinstance(ended, Crashed):
         return
     elif progress.status is Status.PAUSED:
+        to_go_on = way_on(life.task_id, progress.reason, ended.failure)
         _LOG.error(
-            "the task %s is paused (%s): %s; to go on: await runtime.task(%r).resume()\n%s",
-            life.task_id, progress.reason, ended.failure, life.task_id, ended.failure.traceback,
+            "the task %s is paused (%s): %s; to go on: %s\n%s",
+            life.task_id, progress.reason, ended.failure, to_go_on, ended.failure.traceback,
         )  # fmt: skip
-    elif _was_rejected(progress, ended):
+    elif progress.status is Status.FAILED and ended.failure.was_rejected:
         _LOG.warning(
             "the task %s has failed (%s): %s",
             life.task_id, progress.reason, ended.failure.message,

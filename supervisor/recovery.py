@@ -10,6 +10,7 @@ from ..actors.blame import read_blame
 from ..actors.environment import Environment
 from ..actors.exits import Released
 from ..actors.ledger import Ledger
+from ..actors.remedy import way_on
 from ..storage.errors import Refused
 from ..storage.records import Status, StepRow, TaskRow
 from .applying import apply
@@ -129,9 +130,11 @@ def _tell(ledger: Ledger) -> None:
     progress, task_id = ledger.progress, ledger.row.id
     words = {Status.PAUSED: "is paused", Status.FAILED: "has failed"}.get(progress.status)
     if words is not None:
+        failure = read_blame(progress.error or b"{}").failure
+        to_go_on = way_on(task_id, progress.reason, failure)
         _LOG.error(
-            "the task %s %s (%s): %s; to go on: await runtime.task(%r).resume()",
-            task_id, words, progress.reason, read_blame(progress.error or b"{}").failure, task_id,
+            "the task %s %s (%s): %s; to go on: %s",
+            task_id, words, progress.reason, failure, to_go_on,
         )  # fmt: skip
 
 

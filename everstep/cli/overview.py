@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from ..actors.blame import read_blame
-from ..errors import way_on
+from ..actors.remedy import way_on
 from ..reading import in_utc, in_utc_or_none
 from ..storage.clock import Clock
 from ..storage.record import record
@@ -238,14 +238,15 @@ def _lines(mentions: Sequence[Mention], waits: bool) -> tuple[TaskLine, ...]:
 
 def _line(mention: Mention, waits: bool) -> TaskLine:
     blame = None if mention.error is None else read_blame(mention.error)
+    failure = None if blame is None else blame.failure
     return TaskLine(
         id=mention.id,
         actor=mention.actor,
         reason=mention.reason,
         step=None if blame is None else blame.step,
-        error=None if blame is None else str(blame.failure),
+        error=None if failure is None else str(failure),
         crashes=mention.crashes,
         deaths=mention.deaths,
         updated_at=in_utc(mention.updated_at),
-        to_go_on=way_on(mention.id, mention.reason) if waits else None,
+        to_go_on=way_on(mention.id, mention.reason, failure) if waits else None,
     )

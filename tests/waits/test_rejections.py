@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from everstep import Actor, ChildFailed, Rejected, Status, TaskFailed, step
+from everstep import Actor, ChildFailed, Rejected, Restart, Status, TaskFailed, TaskPaused, step
 from everstep.actors.failures import Failure, failure_of
 from tests.runtime.kit import Place, until
 
@@ -35,6 +35,22 @@ async def test_a_no_that_leaves_run_in_a_group_fails_the_task_at_once_too(
             await task.result()
         assert (await task.status()).crashes == 1
         assert "the task a has failed (never_retried): step publish was rejected" in caplog.text
+
+
+async def test_nobody_is_told_to_resume_a_task_that_is_paused_by_a_no(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with place.runtime(pool={"restart": Restart(on_give_up="pause")}) as runtime:
+        task = await runtime.start(Grouped(), id="a")
+        await until(task, lambda info: info.status is Status.WAITING)
+        [question] = await runtime.inbox()
+        await task.answer(question.id, False, by="Ada")
+
+        with pytest.raises(TaskPaused, match="rejected by Ada") as paused:
+            await task.result()
+    for told in (str(paused.value), caplog.text):
+        assert "end this one: await runtime.task('a').cancel()" in told
+        assert "resume()" not in told
 
 
 def test_a_parent_is_not_told_to_resume_a_child_that_was_rejected() -> None:
