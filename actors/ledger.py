@@ -361,7 +361,7 @@ class Ledger:
         steps, events = tuple(draft.steps.values()), tuple(draft.events)
         commit = Commit(
             row.key, row.id, before, after, new, steps, events, row.parent, draft.size,
-            snapshots=draft.snapshots,
+            draft.snapshots,
         )  # fmt: skip
         return commit if draft.rare is None else draft.rare.within(commit)
 

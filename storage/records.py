@@ -314,10 +314,10 @@ class Commit(NamedTuple):
     """Of a child: the key of its parent."""
     size: int = 0
     """Bytes of its payloads, for the cap of a batch."""
+    snapshots: tuple[SnapshotRow, ...] = ()
     resets: tuple[StepReset, ...] = ()
     """From here on is what few commits have."""
     runs: tuple[RunRow, ...] = ()
-    snapshots: tuple[SnapshotRow, ...] = ()
     effects: tuple[EffectRow, ...] = ()
     sends: tuple[MessageRow, ...] = ()
     takes: tuple[Mail, ...] = ()

@@ -145,12 +145,8 @@ def _write_commits(connection: sqlite3.Connection, commits: Sequence[Commit]) ->
 
 
 def _has_others(commit: Commit) -> bool:
-    if commit[_RARE:] == _NOTHING_RARE:
-        return children.concerns_family(commit)
-    rare = commit.resets or commit.runs or _later_snapshots(commit) or commit.effects
-    mail = commit.sends or commit.takes or commit.seen is not None
-    kin = commit.starts or commit.awaits or commit.follows or children.concerns_family(commit)
-    return bool(rare or mail or kin or commit.chunks or commit.schedule)
+    rare = commit[_RARE:] != _NOTHING_RARE or bool(_later_snapshots(commit))
+    return rare or children.concerns_family(commit)
 
 
 def _later_snapshots(commit: Commit) -> Sequence[SnapshotRow]:
