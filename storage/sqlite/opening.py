@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+import stat
 from pathlib import Path
 from urllib.parse import quote
 
@@ -72,18 +73,34 @@ def check_place(path: Path, allow_network_fs: bool) -> None:
 
     Raises StoreMissing, StoreReadOnly, StoreUnreadable, NetworkFilesystem.
     """
-    folder = path.parent
-    if not folder.is_dir():
+    folder, mode = path.parent, _mode_of(path)
+    if mode is None and not folder.is_dir():
         raise StoreMissing(str(path), f"there is no directory {folder}")
-    if path.is_dir():
+    if mode is not None and stat.S_ISDIR(mode):
         raise StoreUnreadable(str(path), "it is a directory", "give the path of a file in it")
+    if mode is not None and not stat.S_ISREG(mode):
+        why = "it is a device, a pipe or a socket"
+        raise StoreUnreadable(str(path), why, "give the path of an ordinary file")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise StoreReadOnly(str(path), f"the directory {folder} is read-only for this user")
-    if path.exists() and not os.access(path, os.R_OK | os.W_OK):
+    if mode is not None and not os.access(path, os.R_OK | os.W_OK):
         raise StoreReadOnly(str(path), "the file is read-only for this user")
     kind = None if allow_network_fs else network_filesystem(_mounts(), str(path))
     if kind is not None:
         raise NetworkFilesystem(str(path), f"it lies on {kind}, a network file system")
+
+
+def _mode_of(path: Path) -> int | None:
+    """What is at a path, as `stat` tells it; None for nothing. Raises StoreUnreadable."""
+    try:
+        return path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        why, remedy = f"it cannot be looked at: {error.strerror}", "give another path"
+        if isinstance(error, PermissionError):
+            remedy = "see that this user may go there"
+        raise StoreUnreadable(str(path), why, remedy) from error
 
 
 def check_links(path: Path) -> None:

@@ -88,6 +88,20 @@ async def test_a_directory_is_no_file(tmp_path: Path, clock: ManualClock) -> Non
     await refused(tmp_path, clock, StoreUnreadable, "is a directory")
 
 
+async def test_a_pipe_or_a_device_is_no_ordinary_file(tmp_path: Path, clock: ManualClock) -> None:
+    os.mkfifo(tmp_path / "pipe")
+
+    for path in (tmp_path / "pipe", Path("/dev/null")):
+        await refused(path, clock, StoreUnreadable, "a device, a pipe or a socket; give the path")
+
+
+async def test_a_path_that_cannot_be_is_refused_as_such(tmp_path: Path, clock: ManualClock) -> None:
+    store = SqliteStore(tmp_path / ("x" * 300), clock=clock)
+
+    with pytest.raises(StoreUnreadable, match="cannot be looked at: File name too long; give"):
+        await store.open()
+
+
 @pytest.mark.parametrize(
     "junk", [b"x", b"hello, this is text\n" * 500, b"SQLite format 3\0", os.urandom(8192)]
 )
