@@ -13,6 +13,7 @@ from ..storage.clock import Due, due_in, left_of, shown_seconds
 from ..storage.errors import StaleAttempt
 from ..storage.records import Outcome, StepRow
 from . import rows
+from .actor import is_flow
 from .approval import approval_of, approved
 from .attempt import Attempt
 from .errors import ProcessDied, UnaskedCancellation
@@ -70,7 +71,8 @@ def _replayed(life: Incarnation, call: Call, row: StepRow) -> Any:
     life.remember(call, row)
     if row.outcome is Outcome.FAILED:
         raise _step_failed(call, row, read_failure(row.error or b"null"))
-    call.scope.show(row)
+    if call.scope is not life.root or is_flow(life.actor):  # a plan stands on the present state
+        call.scope.show(row)
     if row.output is None:
         return None
     codec = call.definition.of(life.actor).output

@@ -168,3 +168,43 @@ async def test_a_plan_that_gained_a_step_runs_it_and_says_so() -> None:
         assert ended == Succeeded()
         assert await driver.result(ledger, After) == 10
         assert "step_inserted zero" in await driver.kinds(ledger)
+
+
+async def test_a_step_that_a_plan_gained_among_finished_ones_sees_the_present_state() -> None:
+    class Before(Actor, name="replay.among"):
+        total: int = 0
+
+        @step
+        async def one(self) -> None:
+            self.total = 1
+
+        @step
+        async def two(self) -> None:
+            self.total = 2
+
+        @step(retry=ONCE)
+        async def three(self) -> None:
+            raise ValueError("crash")
+
+    class After(Actor, name="replay.among"):
+        total: int = 0
+        seen: int = 0
+
+        @step
+        async def one(self) -> None: ...
+
+        @step
+        async def between(self) -> None:
+            self.seen = self.total
+
+        @step
+        async def two(self) -> None: ...
+
+        @step
+        async def three(self) -> list[int]:
+            return [self.seen, self.total]
+
+    async with driving() as driver:
+        ledger, ended = await crash_then(driver, Before(), After)
+        assert ended == Succeeded()
+        assert await driver.result(ledger, After) == [2, 2]

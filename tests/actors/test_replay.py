@@ -10,6 +10,7 @@ import pytest
 from everstep.actors.actor import Actor
 from everstep.actors.exits import Crashed, Succeeded
 from everstep.actors.failures import StepFailed
+from everstep.actors.log import Log
 from everstep.actors.retry import Retry
 from everstep.actors.step import step
 from tests.actors.crashing import EXECUTED, Tools, crash_then
@@ -39,6 +40,33 @@ async def test_a_gather_of_a_keyed_step_finds_each_call_by_its_key() -> None:
         assert ended == Succeeded()
         assert await driver.result(ledger, After) == [*"DCBA", *"abcd"]
         assert EXECUTED == ["say a", "say b", "say c", "say d"]
+
+
+async def test_a_plan_finds_each_item_of_its_log_once() -> None:
+    class Before(Actor, name="replay.logged"):
+        log: Log[str] = Log()
+
+        @step
+        async def one(self) -> None:
+            self.log.append("one")
+
+        @step
+        async def two(self) -> None:
+            self.log.append("two")
+
+        @step(retry=ONCE)
+        async def three(self) -> list[str]:
+            raise RuntimeError("crash")
+
+    class After(Before, name="replay.logged"):
+        @step
+        async def three(self) -> list[str]:
+            return list(self.log)
+
+    async with driving() as driver:
+        ledger, ended = await crash_then(driver, Before(), After)
+        assert ended == Succeeded()
+        assert await driver.result(ledger, After) == ["one", "two"]
 
 
 async def test_a_step_inserted_before_finished_ones_sees_the_state_at_its_place() -> None:
