@@ -23,6 +23,6 @@ class Seat(Protocol):
         """It needs its slot no longer."""
         ...
 
-    def wakes(self, *, must: bool) -> bool:
-        """Whether it has its slot again; it has where it `must`."""
+    def wakes(self) -> bool:
+        """Whether it has its slot again: where one is free."""
         ...

@@ -100,7 +100,7 @@ class Waits:
             return
         if only is None:
             if not self.is_seated:
-                self._seat.wakes(must=True)
+                self._seat.wakes()
         elif self._calm is None:
             self._calm = self._life.clock.call_later(_CALM, self.backs_off)
 
@@ -157,7 +157,7 @@ class Waits:
         self.moves += 1
         if not self.resting:
             return
-        if self._seat is None or self._seat.wakes(must=False):
+        if self._seat is None or self._seat.wakes():
             self._runs()
         else:
             self._leave(Status.QUEUED)
@@ -292,11 +292,11 @@ class Waits:
         self._ask()
 
     def wake(self) -> None:
-        """Code of the task runs again: it rests no longer, whether or not a slot is free."""
+        """Code of the task runs again: it rests no longer. Without a free slot its steps wait."""
         self.moves += 1
         if self.resting and self._life.goes_on:
             if self._seat is not None:
-                self._seat.wakes(must=True)
+                self._seat.wakes()
             self._runs()
 
     def _runs(self) -> None:

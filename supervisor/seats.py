@@ -101,13 +101,13 @@ class Seats:
         self.give(key)
         self._on_rest(lane)
 
-    def wakes(self, key: int, lane: str | None, *, must: bool) -> bool:
-        """Give the life a slot again where one is free, or where it `must` have one."""
+    def wakes(self, key: int, lane: str | None) -> bool:
+        """Give the life a slot again where one is free; whether it got it."""
         free = self.room > 0 and below(self._spec_of().max_running_per_lane, self._lanes, lane)
-        if free or must:
+        if free:
             self._take(key, lane)
             self._no_longer_wanted(key)
-        return free or must
+        return free
 
 
 class LifeSeat:
@@ -133,6 +133,6 @@ class LifeSeat:
         """Return when it has its slot again."""
         await self._seats.again(self._key, self._lane)
 
-    def wakes(self, *, must: bool) -> bool:
+    def wakes(self) -> bool:
         """Whether it has a slot again."""
-        return self._seats.wakes(self._key, self._lane, must=must)
+        return self._seats.wakes(self._key, self._lane)
