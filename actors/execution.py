@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
 from ..storage.clock import Due, due_in, left_of, shown_seconds
@@ -16,12 +17,12 @@ from . import rows
 from .actor import is_flow
 from .approval import approval_of, approved
 from .attempt import Attempt
-from .errors import ProcessDied, UnaskedCancellation
+from .errors import ConflictingChange, ProcessDied, UnaskedCancellation
 from .failures import Failure, StepFailed, failure_of, found_in, read_failure
 from .leash import Severed
 from .retry import Retry, any_matches, delay, verdict
 from .scope import Call
-from .state import NOTHING, adopt
+from .state import NOTHING, Changes, adopt
 from .verdicts import Ended, How, how_ended
 
 if TYPE_CHECKING:
@@ -96,10 +97,14 @@ async def _live(
         attempt = Attempt(call, row, task)
         try:
             returned = await attempt.execute()
-            if attempt.calls:
-                await life.end_below(attempt)
-            return _finish(life, call, attempt, row, returned, ends_plan)
         except BaseException as error:  # noqa: BLE001  (the boundary of user code)
+            row = await _ended(life, call, attempt, row, error, retry, began)
+            continue
+        if attempt.calls:
+            await _end_below(life, attempt, row)
+        try:
+            return _finish(life, call, attempt, row, returned, ends_plan)
+        except BaseException as error:  # noqa: BLE001  (values of the user's, which do not fit)
             row = await _ended(life, call, attempt, row, error, retry, began)
 
 
@@ -157,25 +162,36 @@ async def _begin(life: Incarnation, call: Call, row: StepRow | None, retry: Retr
     data = b'{"attempt":%d}' % (row.attempts + 1)
     life.journal.passed(row, "step_started", data, row.started_at)
     if waited:
-        await _counted(life, call, row)
+        await _standing_by(life, call, row, ledger.durable())
     else:
         ledger.write()
     return row
 
 
-async def _counted(life: Incarnation, call: Call, row: StepRow) -> None:
-    """Return when the store knows of the attempt. Who ends its caller meanwhile lets go of it."""
+async def _standing_by(
+    life: Incarnation, call: Call, row: StepRow, work: Coroutine[Any, Any, None]
+) -> None:
+    """Return when the work is done. Who ends the attempt's caller meanwhile lets go of it."""
     traffic = life.journal.traffic
-    traffic.begins(call, row)
+    traffic.stands_by(call, row)
     try:
-        await life.ledger.durable()
+        await work
     except asyncio.CancelledError:
-        if traffic.has_begun(call):
+        if traffic.goes_on(call):
             life.let_go(row, "step_cancelled")
         raise
     life.check_fenced()
-    if not traffic.has_begun(call):
+    if not traffic.goes_on(call):
         raise _too_late(life, call)
+
+
+async def _end_below(life: Incarnation, attempt: Attempt, row: StepRow) -> None:
+    """End the steps that code of the attempt has left running, which is over itself."""
+    try:
+        await _standing_by(life, attempt.call_made, row, life.end_below(attempt))
+    except BaseException:
+        attempt.end()
+        raise
 
 
 def _too_late(life: Incarnation, call: Call) -> StaleAttempt:
@@ -205,28 +221,46 @@ def _finish(
     call.scope.check_open()
     if attempt.halted:
         raise Ended("a step that halted the task has no output")
-    identity, ledger = row.identity, life.ledger
-    where = f"the output of step {identity}"
+    where = f"the output of step {row.identity}"
     codec = call.definition.of(life.actor).output
     output, value = codec.settle(value, where, life.limits)
     changes = attempt.changes()
     life.sync(call.scope)
-    if changes is not NOTHING:
-        adopt(call.scope.view, call.frame, changes, identity)
+    try:
+        if changes is not NOTHING:
+            adopt(call.scope.view, call.frame, changes, row.identity)
+        _checkpoint(life, call, attempt, row, output, changes, ends_plan)
+    except ConflictingChange:  # which is found before anything is changed
+        raise
+    except BaseException as fault:
+        life.breaks(fault)
+        raise
+    return value, ends_plan or not call.definition.options.lazy
+
+
+def _checkpoint(
+    life: Incarnation,
+    call: Call,
+    attempt: Attempt,
+    row: StepRow,
+    output: bytes,
+    changes: Changes,
+    ends_plan: bool,
+) -> None:
+    """Put the checkpoint of the attempt on the ledger, with all that goes with it."""
     attempt.end()
     changed, appended, size = changes.encoded()
-    seq, now = ledger.next_seq(), life.clock.now()
+    seq, now = life.ledger.next_seq(), life.clock.now()
     row = rows.completed(row, seq, output, changed, appended, now)
     call.scope.shows(changes.fields, seq)
     if attempt.luggage is not None:
-        attempt.luggage.put_on(ledger, identity)
+        attempt.luggage.put_on(life.ledger, row.identity)
     life.journal.passed(row, "step_completed", None, now, size + len(output))
     if call.errand is not None:
         call.errand.completed(life, output)
     life.checkpointed(call, attempt, row)
     if ends_plan:
         life.journal.succeeded(output)
-    return value, ends_plan or not call.definition.options.lazy
 
 
 async def _ended(
@@ -250,10 +284,12 @@ async def _ended(
         how = How.CUT  # the step above has ended without it, or the task goes on in no way
     if how in (How.LEAVING, How.LEFT, How.CUT):
         life.let_go(row, "step_cut" if how is How.CUT else "step_cancelled")
-    if attempt.calls and how is not How.LEAVING:
-        await life.end_below(attempt)
     if how in (How.LEAVING, How.LEFT, How.CUT):
+        if attempt.calls and how is not How.LEAVING:
+            await life.end_below(attempt)
         raise asyncio.CancelledError if isinstance(error, Severed) else error
+    if attempt.calls:
+        await _end_below(life, attempt, row)
     if attempt.cause is not None:
         error = attempt.cause
     elif isinstance(error, asyncio.CancelledError):

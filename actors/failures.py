@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from pydantic_core import from_json, to_json
 
-from ..storage.errors import EverstepError
+from ..storage.errors import EverstepError, Refused
 from ..storage.record import record
 from .retry import members
 
@@ -16,6 +16,7 @@ __all__ = [
     "ChildEnded",
     "ChildFailed",
     "Failure",
+    "HalfDone",
     "HandlerFailed",
     "MessageRefused",
     "ParentPaused",
@@ -128,6 +129,16 @@ class StepFailed(EverstepError):
     def is_a(self, kind: type[BaseException]) -> bool:
         """Whether the last attempt failed with an instance of `kind`."""
         return self.failure.is_a(kind)
+
+
+class HalfDone(Refused):
+    """A fault came while a checkpoint was put together: nothing of it is written, nor after it."""
+
+    reason = "a fault came while its checkpoint was put together"
+
+    def __init__(self, task_id: str, failure: Failure) -> None:
+        self.failure = failure
+        super().__init__(task_id, str(failure))
 
 
 class Rejected(EverstepError):

@@ -8,6 +8,7 @@ from ..storage.errors import StaleIncarnation
 from ..storage.records import EffectRow, EffectState, StepRow
 from .environment import Environment
 from .errors import LogItemChanged, Suspended
+from .failures import HalfDone, failure_of
 from .identity import inside
 from .journal import Journal
 from .ledger import Ledger
@@ -79,6 +80,11 @@ class Keeping:
             for attempt in self.journal.traffic.attempts if self._begun else ():
                 attempt.flush()
             self.is_fenced = True
+
+    def breaks(self, fault: BaseException) -> None:
+        """A checkpoint is half put together: the next life begins from what the store has."""
+        self.ledger.refuse(HalfDone(self.task_id, failure_of(fault)))
+        self.fence()
 
     def check_fenced(self) -> None:
         """Raise if nothing of this life may reach the ledger any more."""
@@ -166,6 +172,14 @@ class Keeping:
         """An attempt was ended by others: record that without waiting, and charge nothing."""
         if not self.is_fenced and self.ledger.refusal is None:
             self.journal.let_go(row, kind)
+
+    def let_all_go(self) -> None:
+        """The task is to end now: record of each attempt that it was cut."""
+        if self._begun:
+            traffic = self.journal.traffic
+            attempts = [attempt.row for attempt in traffic.attempts]
+            for row in [*traffic.let_go_below(self.root), *attempts]:
+                self.let_go(row, "step_cut")
 
     def take_back(self, row: StepRow) -> None:
         """The caller of a step went away while its failure was written: it leaves nothing."""

@@ -13,7 +13,7 @@ from typing import Any, Self
 from pydantic_core import to_json
 
 from ..storage.clock import Clock, Due
-from ..storage.errors import EverstepError
+from ..storage.errors import EverstepError, Refused
 from ..storage.interface import Refusal, Store
 from ..storage.kin import Asks
 from ..storage.mail import Mail, MessageRow
@@ -298,6 +298,11 @@ class Ledger:
             self.refusal = error
             raise
         draft.submitted = True
+
+    def refuse(self, refusal: Refused) -> None:
+        """Take no more; what was not handed to the store yet is not written."""
+        if self.refusal is None:
+            self.refusal = refusal
 
     async def durable(self) -> None:
         """Return when everything added so far is committed.

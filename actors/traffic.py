@@ -59,29 +59,29 @@ class Traffic:
     task runs. A step above one that backs off does run: its attempt is in the air.
     """
 
-    __slots__ = ("_beginning", "_dues", "_under_way", "_waiters", "attempts")
+    __slots__ = ("_dues", "_standing_by", "_under_way", "_waiters", "attempts")
 
     def __init__(self) -> None:
         self.attempts: dict[Attempt, None] = {}
-        self._beginning: dict[Call, StepRow] = {}
+        self._standing_by: dict[Call, StepRow] = {}
         self._under_way = 0
         self._dues: dict[str, Due] = {}
         self._waiters: tuple[tuple[set[Attempt], asyncio.Future[None]], ...] = ()
 
-    # --- attempts that wait until the store knows of them ---------------------------------
+    # --- attempts that have begun and are not in the air ----------------------------------
 
-    def begins(self, call: Call, row: StepRow) -> None:
-        """An attempt is to take off when its row is durable."""
-        self._beginning[call] = row
+    def stands_by(self, call: Call, row: StepRow) -> None:
+        """An attempt is to take off when its row is durable, or to end when all below it has."""
+        self._standing_by[call] = row
 
-    def has_begun(self, call: Call) -> bool:
-        """Its row is durable, or its caller has gone; False where `let_go_below` came before."""
-        return self._beginning.pop(call, None) is not None
+    def goes_on(self, call: Call) -> bool:
+        """What it waited for has come, or its caller has gone; False where it was let go before."""
+        return self._standing_by.pop(call, None) is not None
 
     def let_go_below(self, scope: Scope) -> list[StepRow]:
-        """Let none of them that were called in this scope, or in one within it, take off."""
-        gone = [call for call in self._beginning if call.is_within(scope)]
-        return [self._beginning.pop(call) for call in gone]
+        """Let none of them go on that were called in this scope, or in one within it."""
+        gone = [call for call in self._standing_by if call.is_within(scope)]
+        return [self._standing_by.pop(call) for call in gone]
 
     # --- attempts ---------------------------------------------------------------------
 

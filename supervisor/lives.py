@@ -14,12 +14,12 @@ from ..actors.actor import Actor
 from ..actors.blame import blame_of
 from ..actors.environment import Environment
 from ..actors.exits import Crashed, Exit, Fenced, Halted, Released
-from ..actors.failures import failure_of
+from ..actors.failures import HalfDone, failure_of
 from ..actors.incarnation import Incarnation
 from ..actors.ledger import Ledger
 from ..actors.remedy import way_on
 from ..storage.errors import EverstepError, Refused, StoreClosed, StoreFailed
-from ..storage.records import EffectState, Loaded, Progress, Status, StepReset
+from ..storage.records import EffectState, Loaded, Progress, Status, StepReset, TaskRow
 from .applying import apply
 from .decisions import Decision, after_crash, after_halt, after_release
 from .giving_up import escalation
@@ -36,6 +36,9 @@ _RECORDING = 5.0
 """Seconds in which the ends of lives must be recorded when the pool stops."""
 
 Resets = Iterable[StepReset]
+
+_LIVING = (Status.RUNNING, Status.WAITING)
+"""How the store shows a task of which there is a life."""
 
 
 class Lives:
@@ -210,25 +213,31 @@ class Lives:
     async def _reclaim(self, life: Life, cause: Exception) -> None:
         """Record the end of a life that could not write it itself although the task is still ours.
 
-        Trying again would fail again: it is given up, and an operator may resume it.
+        Trying again would fail again: it is given up, and an operator may resume it. But for a
+        fault that came between: it is restarted as after any crash.
         """
-        row = await self._environment.store.task(life.task_id)
-        if row is None or row.key != life.key or not self._is_ours(row.progress, life):
-            return  # another task has the id, or somebody else has this one
-        _LOG.error("a write of the task %s was refused or failed: %s", life.task_id, cause)
-        ledger = Ledger(self._environment, row)
-        crashed = Crashed(failure_of(cause, final=True), never_retried=True)
-        apply(ledger, self._after_crash(row.progress, crashed))
-        await ledger.durable()
-        self._escalate(ledger)
+        if isinstance(cause, HalfDone):
+            crashed = Crashed(cause.failure, never_retried=False)
+        else:
+            crashed = Crashed(failure_of(cause, final=True), never_retried=True)
+        while (row := await self._still_ours(life)) is not None:
+            _LOG.error("a write of the task %s was refused or failed: %s", life.task_id, cause)
+            life.ended, life.ledger = crashed, Ledger(self._environment, row)
+            apply(life.ledger, self._after_crash(row.progress, crashed))
+            try:
+                await life.ledger.durable()
+            except Refused:
+                continue  # a write of its own was on its way, or somebody else has it now
+            self._escalate(life.ledger)
+            return
 
-    def _is_ours(self, progress: Progress, life: Life) -> bool:
-        """Whether the store shows the very life that this one was."""
-        return (
-            progress.status in (Status.RUNNING, Status.WAITING)
-            and progress.epoch == self._environment.store.epoch
-            and progress.incarnation == life.ledger.progress.incarnation
-        )
+    async def _still_ours(self, life: Life) -> TaskRow | None:
+        """The task, where the store shows the very life that this one was."""
+        row, store = await self._environment.store.task(life.task_id), self._environment.store
+        if row is None or row.key != life.key or row.progress.epoch != store.epoch:
+            return None
+        same = row.progress.incarnation == life.ledger.progress.incarnation
+        return row if same and row.progress.status in _LIVING else None
 
     def _put(self, life: Life, ended: Exit) -> bool:
         """Put what follows from an end on the ledger; whether there is anything."""
@@ -276,6 +285,7 @@ class Lives:
             return False
         decision = decide(life.ledger.progress)
         if life.incarnation is not None:
+            life.incarnation.let_all_go()
             life.incarnation.fence()
         apply(life.ledger, decision)
         life.ledger.write()
