@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import traceback
 from collections.abc import Iterator
 
@@ -91,7 +92,7 @@ def _message(error: BaseException) -> str:
     """The exception's own words; an exception whose `str` fails is still a failure with facts."""
     try:
         return _printable(str(error))
-    except Exception as broken:  # noqa: BLE001  (user code in __str__)
+    except (Exception, asyncio.CancelledError) as broken:  # noqa: BLE001  (code of the user in __str__)
         return f"(its message cannot be read: {type(broken).__name__})"
 
 
