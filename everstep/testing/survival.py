@@ -112,8 +112,10 @@ def _plans(count: int, boundaries: int | None, chains: int) -> Iterator[tuple[in
     for number in some_of(count, boundaries):
         yield (number,)
     chance = random.Random(f"{count} {chains}")
-    for _ in range(chains):
-        yield tuple(chance.randint(1, count) for _ in range(chance.randint(2, 3)))
+    drawn: dict[tuple[int, ...], None] = {}
+    while len(drawn) < min(chains, count * count):  # each is lived on a file of its own
+        drawn[tuple(chance.randint(1, count) for _ in range(chance.randint(2, 3)))] = None
+    yield from drawn
 
 
 def _compare(

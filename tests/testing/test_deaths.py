@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from everstep.testing import History, Zygote, live_through, simulate, some_of, survive
+from everstep.testing import (
+    History,
+    Zygote,
+    live_through,
+    simulate,
+    some_of,
+    survive,
+    survive_simulated,
+)
 from everstep.testing.history import violations
 from everstep.testing.trail import Entry
 from everstep.testing.zygote import Scenario
@@ -58,6 +66,13 @@ def test_survival_is_shown_at_every_boundary_and_over_chains_of_deaths(
 
     assert len(histories) == 1 + 9 + 3
     assert all(history.result == ["one", "two", "three"] for history in histories)
+
+
+def test_no_chain_of_deaths_is_lived_twice() -> None:
+    histories = survive_simulated(three_tasks, chains=60)
+
+    assert len(histories) == 1 + 9 + 60
+    assert len({history.deaths for history in histories}) == len(histories)
 
 
 def test_a_pretended_death_leaves_what_a_real_one_leaves() -> None:
