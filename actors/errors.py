@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ..storage.clock import shown_seconds
 from ..storage.errors import EverstepError
 
 __all__ = [
+    "LONE_SURROGATE",
     "AmbiguousStep",
     "BadActor",
     "BadCall",
@@ -30,6 +33,7 @@ __all__ = [
     "UnaskedCancellation",
     "UnknownActor",
     "checked_text",
+    "has_lone_surrogate",
 ]
 
 
@@ -57,15 +61,24 @@ class BadCall(EverstepError, ValueError):
         super().__init__(f"{what}={self.value}: {why}; write {instead}")
 
 
+LONE_SURROGATE: Final = "has a lone surrogate, as odd file names do, and cannot be written as UTF-8"
+"""Why a text with half a character in it is refused."""
+
+
+def has_lone_surrogate(text: str) -> bool:
+    """Whether half a character is in it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
 def checked_text(what: str, value: str) -> str:
     """The text, if it can be stored. Raises BadCall for one with half a character in it."""
-    if not value.isascii():
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            why = "has a lone surrogate, as odd file names do, and cannot be written as UTF-8"
-            instead = f"{what}=name.encode('utf-8', 'replace').decode()"
-            raise BadCall(what, value, why, instead) from None
+    if not value.isascii() and has_lone_surrogate(value):
+        instead = f"{what}=name.encode('utf-8', 'replace').decode()"
+        raise BadCall(what, value, LONE_SURROGATE, instead)
     return value
 
 

@@ -15,6 +15,8 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
+from .errors import LONE_SURROGATE, has_lone_surrogate
+
 __all__ = ["difference", "same_plain"]
 
 _MISSING: Final = object()
@@ -111,22 +113,28 @@ def _sets(left: AbstractSet[Any], right: AbstractSet[Any]) -> str | None:
 
 
 def _mappings(left: Mapping[Any, Any], right: Mapping[Any, Any]) -> str | None:
-    if len(left) != len(right):
-        return f"{len(left)} keys come back as {len(right)}"
     keys = {key: key for key in right}
     for key, value in left.items():
         other = keys.get(key, _MISSING)
         if other is _MISSING:
-            return f"the key {key!r:.80} does not come back"
+            return f"the key {key!r:.80} {_lost(key)}"
         if (found := difference(key, other)) is not None:
             return f"a key: {found}"
         if (found := difference(value, right[other])) is not None:
             return f"[{key!r:.80}]: {found}"
+    if len(left) != len(right):
+        return f"{len(left)} keys come back as {len(right)}"
     return None
 
 
+def _lost(key: object) -> str:
+    lone = isinstance(key, str) and has_lone_surrogate(key)
+    return LONE_SURROGATE if lone else "does not come back"
+
+
 def _ordered(left: Mapping[Any, Any], right: Mapping[Any, Any]) -> str | None:
-    return _sequences(list(left.items()), list(right.items()))
+    found = _mappings(left, right)
+    return found or _sequences(list(left.items()), list(right.items()))
 
 
 def _defaulting(left: defaultdict[Any, Any], right: defaultdict[Any, Any]) -> str | None:

@@ -22,7 +22,7 @@ from pydantic_core import (
 )
 
 from ..storage.record import record
-from .errors import BadCall, NotSerializable, NotValid, PayloadTooLarge
+from .errors import LONE_SURROGATE, BadCall, NotSerializable, NotValid, PayloadTooLarge
 from .same import difference, same_plain
 from .shapes import Shape, shape_of
 
@@ -174,7 +174,9 @@ class ValueCodec:
             certain = check([value])
         except (NotSerializable, RecursionError):
             return None
-        return data if certain and not _has_long_number(data) else None
+        if not certain or _has_long_number(data):
+            return None
+        return data if data.isascii() or _REPLACED not in data else None
 
     def _as_read(self, value: Any, data: bytes) -> Any:
         """The value; an instant as later lives read it, by its offset and without its zone."""
@@ -200,9 +202,10 @@ class ValueCodec:
         try:
             data = self._serializer.to_json(value, warnings=warnings)
         except (PydanticSerializationError, ValueError, TypeError, RecursionError) as error:
-            raise NotSerializable(
-                where, type(value).__qualname__, _first_line(error), _instead_of(value)
-            ) from error
+            why, instead = _first_line(error), _instead_of(value)
+            if "surrogates not allowed" in why:
+                why, instead = LONE_SURROGATE, _WHOLE
+            raise NotSerializable(where, type(value).__qualname__, why, instead) from error
         if len(data) > limits.value:
             raise PayloadTooLarge(where, len(data), limits.value)
         return data
@@ -217,7 +220,8 @@ class ValueCodec:
             return
         found = difference(value, back)
         if found is not None:
-            raise NotSerializable(where, type(value).__qualname__, f"changes ({found})")
+            why, instead = f"changes ({found})", _WHOLE if LONE_SURROGATE in found else None
+            raise NotSerializable(where, type(value).__qualname__, why, instead)
 
 
 def _instead_of(value: Any) -> str | None:
@@ -252,6 +256,11 @@ _LONG_NUMBER: Final = b"0" * _LONGEST_NUMBER
 def _has_long_number(data: bytes) -> bool:
     """Whether there may be a number in it that Python writes and does not read."""
     return len(data) >= _LONGEST_NUMBER and _LONG_NUMBER in data.translate(_DIGITS_AS_ZERO)
+
+
+_REPLACED: Final = "\N{REPLACEMENT CHARACTER}".encode()
+"""What pydantic writes for half a character in the key of a dict; in a text it refuses one."""
+_WHOLE: Final = "store whole characters: name.encode('utf-8', 'replace').decode()"
 
 
 def first_problem(error: ValidationError) -> str:
