@@ -43,23 +43,44 @@ class Shape(NamedTuple):
 def shape_of(schema: Any, definitions: Any = (), config: Any = None) -> Shape:
     """The shape of a core schema; unsure of whatever it does not know."""
     unordered = _unordered(schema) or any(_unordered(part) for part in definitions)
-    if config is not None and config.keys() & _CHANGES_TEXT:
+    if config is not None and not _is_usual(config):
         return Shape(unordered=unordered)
     check = check_of(schema, definitions)
     return Shape(_exact(schema), _plain(schema), unordered, check)
 
 
-_CHANGES_TEXT: Final = frozenset(
+_HARMLESS: Final = frozenset(
     {
-        "str_strip_whitespace",
-        "str_to_lower",
-        "str_to_upper",
-        "str_max_length",
-        "str_min_length",
-        "allow_inf_nan",
-        "coerce_numbers_to_str",
+        "cache_strings",
+        "extra_fields_behavior",
+        "from_attributes",
+        "hide_input_in_errors",
+        "loc_by_alias",
+        "polymorphic_serialization",
+        "regex_engine",
+        "revalidate_instances",
+        "ser_json_bytes",
+        "ser_json_timedelta",
+        "serialize_by_alias",
+        "strict",
+        "title",
+        "typed_dict_total",
+        "url_preserve_empty_path",
+        "val_json_bytes",
+        "val_temporal_unit",
+        "validate_by_alias",
+        "validate_by_name",
+        "validate_default",
+        "validation_error_cause",
     }
 )
+"""Settings of a class that change neither how a type that is called certain is written nor read."""
+_USUAL: Final = {"ser_json_inf_nan": "strings", "ser_json_temporal": "iso8601"}
+
+
+def _is_usual(config: Any) -> bool:
+    """Whether values are written and read as is known here, whatever else the class sets."""
+    return all(name in _HARMLESS or value == _USUAL.get(name) for name, value in config.items())
 
 
 def _unordered(schema: Any) -> bool:
