@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["codecs_of"]
 
+_NOT_FINITE: Final = frozenset({b'"NaN"', b'"Infinity"', b'"-Infinity"'})
 _INNER: Final = ("schema", "items_schema", "json_schema", "return_schema")
 
 
@@ -57,6 +58,8 @@ class _Build:
         else:
             serializer = SchemaSerializer(self._defined(schema), self.config)
         shape = shape_of(schema, self.definitions, self.config)
+        if float in shape.exact and self.config.get("strict"):
+            validator = _StrictFloat(validator)
         return ValueCodec(validator, serializer, shape)
 
     def _defined(self, schema: Any) -> Any:
@@ -89,6 +92,20 @@ class _FieldValidator:
 
     def validate_json(self, data: bytes) -> Any:
         return self._validator.validate_json(self._before + data + b"}")[0][self._name]
+
+
+class _StrictFloat:
+    """Validates a strict float, and reads NaN and the infinities, which JSON has as texts only."""
+
+    def __init__(self, validator: SchemaValidator) -> None:
+        self._validator = validator
+
+    def validate_python(self, value: Any) -> Any:
+        return self._validator.validate_python(value)
+
+    def validate_json(self, data: bytes, *, strict: bool | None = None) -> Any:
+        is_text = data in _NOT_FINITE
+        return self._validator.validate_json(data, strict=False if is_text else strict)
 
 
 class _FieldSerializer:

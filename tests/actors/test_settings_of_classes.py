@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from everstep import Actor, Log, NotSerializable, NotValid
 from everstep.actors.same import difference
@@ -33,6 +33,7 @@ SETTINGS: dict[str, list[Any]] = {
     "str_to_lower": [True],
     "str_to_upper": [True],
     "str_max_length": [2],
+    "strict": [True],
     "use_enum_values": [True],
     "revalidate_instances": ["always"],
     "polymorphic_serialization": [True],
@@ -118,6 +119,16 @@ def test_a_value_comes_back_or_is_refused_whatever_the_class_sets(config: dict[s
 def test_an_instant_that_comes_back_from_a_number_is_accepted() -> None:
     for codec, wrapped in codecs(datetime, {"ser_json_temporal": "seconds"}):
         assert check(codec, wrapped(EARLY.replace(tzinfo=UTC)))
+
+
+@pytest.mark.parametrize("value", [INF, -INF, NAN, 1.5], ids=str)
+def test_a_strict_float_may_be_any_float_and_no_text(value: float) -> None:
+    for annotation in (float, float | None):
+        for codec, _ in codecs(annotation, {"strict": True})[:2]:
+            assert check(codec, value)
+            assert not check(codec, "1.5") and not check(codec, "Infinity")
+            with pytest.raises(ValidationError):
+                codec.decode(b'"1.5"')
 
 
 def test_all_settings_by_which_pydantic_writes_values_are_tried_here() -> None:
