@@ -54,9 +54,10 @@ class ScheduleInfo:
     fired: int
     """Instants for which a task was started."""
     skipped: int
-    """Instants that passed while a task before had not ended."""
+    """Instants that passed while a task before had not ended, or while too many waited."""
     missed: int
-    """Instants at which nobody was there, and that were not caught up."""
+    """Instants at which nobody was there, and that were not caught up. Of a `cron` expression at
+    most twenty thousand are counted of one downtime."""
     created_at: datetime
     updated_at: datetime
 

@@ -55,7 +55,7 @@ class Schedules(ABC):
           that ("queue", up to 1000 of them), or cancels the task first ("replace").
         - `catch_up`: seconds by which an instant may be late, after a downtime, and still fires; a
           minute always is allowed. Of several "skip" and "replace" start the newest only, "queue"
-          starts all.
+          starts all, or the newest of more than 1000.
         - `pool`, `priority`, `lane`: as in `start`.
 
         When this returns, it is in the store. Cancelled, it is there whole or not at all.

@@ -7,16 +7,14 @@ commit that creates the task.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from datetime import UTC, datetime
-from itertools import chain, islice, takewhile
 from typing import Literal, NamedTuple
 
 from ..storage.schedules import ScheduleRow
 from .timetable import Timetable, newest
 
 __all__ = [
-    "MOST_COUNTED",
     "MOST_WAITING",
     "ON_TIME",
     "Firing",
@@ -39,8 +37,6 @@ ON_TIME = 60.0
 """Seconds by which an instant may be late and is still on time, whatever may be caught up."""
 MOST_WAITING = 1000
 """So many instants of a schedule wait for the tasks before them; those beyond are skipped."""
-MOST_COUNTED = 10_000
-"""So many instants are counted in one look as missed; there may have been more."""
 
 _TIMES = ("cron", "every", "tz")
 _DECLARED = (
@@ -77,59 +73,51 @@ class _Passed(NamedTuple):
     """The instants since the last look."""
 
     fresh: list[float]
-    """Those to be decided about, in order."""
+    """Those to be decided about, in order: the newest of those that may be caught up."""
     too_old: int
-    passed_over: int
+    others: int
+    """So many may be caught up as well, and were before those."""
     next_at: float | None
 
 
 def fire(row: ScheduleRow, table: Timetable, now: float, unended: Collection[int]) -> Firing | None:
     """What to do at this moment, where tasks of these keys have not ended; None for nothing."""
-    passed = _passed(row, table, now)
-    waiting = [*instants_of(row), *passed.fresh]
-    starts = bool(waiting) and (row.overlap == "replace" or not unended)
+    queues, may_start = row.overlap == "queue", row.overlap == "replace" or not unended
+    waiting = instants_of(row)
+    passed = _passed(row, table, now, MOST_WAITING + may_start - len(waiting) if queues else 1)
+    waiting += passed.fresh
+    starts = bool(waiting) and may_start
     if passed.next_at == row.next_at and not starts:
         return None
     instant = waiting.pop(0) if starts else None
-    room = MOST_WAITING if row.overlap == "queue" else 0
+    passed_over = 0 if queues else passed.others
     after = row._replace(
         next_at=passed.next_at,
-        missed=row.missed + passed.too_old + passed.passed_over,
-        skipped=row.skipped + len(waiting[room:]),
-        waiting=_listed(waiting[:room]) if waiting[:room] else None,
+        missed=row.missed + passed.too_old + passed_over,
+        skipped=row.skipped + (passed.others if queues else len(waiting)),
+        waiting=_listed(waiting) if queues and waiting else None,
         updated_at=now,
     )
     replaces = starts and bool(unended)
     after = without_ended(after, unended)
-    return Firing(after, instant, replaces, passed.too_old, passed.passed_over)
+    return Firing(after, instant, replaces, passed.too_old, passed_over)
 
 
-def _passed(row: ScheduleRow, table: Timetable, now: float) -> _Passed:
-    """The instants up to now. Where their tasks would overlap, all but the newest are missed."""
+def _passed(row: ScheduleRow, table: Timetable, now: float, most: int) -> _Passed:
+    """The instants up to now, of which at most so many are to be decided about."""
     first = row.next_at
     if first is None or first > now:
         return _Passed([], 0, 0, first)
     oldest = now - max(row.catch_up, ON_TIME)
-    late = _counted(takewhile(lambda at: at <= oldest, _from(table, first)))
-    fresh = _from(table, first) if first > oldest else table.instants(oldest)
-    until_now = takewhile(lambda at: at <= now, fresh)
-    following = next(table.instants(now), None)
-    if row.overlap == "queue":
-        return _Passed(list(islice(until_now, MOST_COUNTED)), late, 0, following)
-    last = newest(table, max(first, oldest), now)
-    if last is None and first > oldest:
-        last = first
-    others = max(_counted(until_now) - 1, 0)
-    return _Passed([] if last is None else [last], late, others, following)
-
-
-def _from(table: Timetable, first: float) -> Iterator[float]:
-    """The instants from one on that was among them when it was stored."""
-    return chain([first], table.instants(first))
-
-
-def _counted(instants: Iterator[float]) -> int:
-    return sum(1 for _ in islice(instants, MOST_COUNTED))
+    # The first one was among the instants when it was stored, whatever they are by now.
+    late = first <= oldest
+    too_old = 1 + table.counted(first, oldest) if late else 0
+    begin = oldest if late else first
+    fresh = newest(table, begin, now, most)
+    if not late and len(fresh) < most:
+        fresh = [first, *fresh]
+    others = table.counted(begin, now) + (not late) - len(fresh)
+    return _Passed(fresh, too_old, others, next(table.instants(now), None))
 
 
 def without_ended(row: ScheduleRow, unended: Collection[int]) -> ScheduleRow:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, get_args
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -12,7 +14,6 @@ from hypothesis import strategies as st
 
 from everstep.storage import ScheduleRow
 from everstep.supervisor.firings import (
-    MOST_COUNTED,
     MOST_WAITING,
     ON_TIME,
     Overlap,
@@ -25,7 +26,7 @@ from everstep.supervisor.firings import (
     resumed,
     started,
 )
-from everstep.supervisor.timetable import Beat
+from everstep.supervisor.timetable import MOST_COUNTED, Beat, Cron
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,9 @@ class Listed:
 
     def instants(self, after: float) -> Iterator[float]:
         return (float(at) for at in self.all_of_them if at > after)
+
+    def counted(self, after: float, until: float) -> int:
+        return sum(after < at <= until for at in self.all_of_them)
 
 
 def schedule(next_at: float | None, **fields: Any) -> ScheduleRow:
@@ -153,23 +157,64 @@ def test_of_the_tasks_that_were_started_those_are_kept_that_have_not_ended() -> 
     assert keys_of(started(firing.row, 9, "id", firing.instant)) == [2, 3, 9]
 
 
-def test_what_waits_is_bounded_and_what_is_beyond_is_skipped() -> None:
+def test_what_waits_is_bounded_and_of_one_gap_the_newest_wait() -> None:
     row = schedule(1.0, overlap="queue", catch_up=1e6, every=1)
-    firing = fire(row, Beat(1, 0.0), 1500.0, [])
-    assert firing is not None
-    assert firing.instant == 1.0
-    assert len(instants_of(firing.row)) == MOST_WAITING
-    assert firing.row.skipped == 499
+    idle = fire(row, Beat(1, 0.0), 1500.0, [])
+    assert idle is not None
+    assert idle.instant == 500.0
+    assert instants_of(idle.row) == [*range(501, 1501)]
+    assert idle.row.skipped == 499
+
+    busy = fire(row._replace(waiting="[-1.0]"), Beat(1, 0.0), 1500.0, [7])
+    assert busy is not None
+    assert busy.instant is None
+    assert instants_of(busy.row) == [-1, *range(502, 1501)]
+    assert busy.row.skipped == 501
+
+
+def test_what_waits_is_not_pushed_out_by_what_comes() -> None:
+    full = json.dumps([*range(-MOST_WAITING, 0)])
+    row = schedule(1.0, overlap="queue", waiting=full, every=1)
+    busy = fire(row, Beat(1, 0.0), 2.0, [7])
+    assert busy is not None
+    assert (busy.row.waiting, busy.row.skipped) == (full, 2)
+
+    idle = fire(row, Beat(1, 0.0), 2.0, [])
+    assert idle is not None
+    assert (idle.instant, idle.row.skipped) == (-MOST_WAITING, 1)
+    assert instants_of(idle.row)[-2:] == [-1, 2]
 
 
 @pytest.mark.parametrize("overlap", get_args(Overlap))
-def test_a_downtime_of_years_costs_a_bounded_look(overlap: str) -> None:
-    row = schedule(1.0, overlap=overlap, every=1)
+@pytest.mark.parametrize("catch_up", [0.0, 1e7])
+def test_every_instant_of_a_beat_is_accounted_for_after_a_downtime_of_years(
+    overlap: str, catch_up: float
+) -> None:
+    row = schedule(1.0, overlap=overlap, catch_up=catch_up, every=1)
     firing = fire(row, Beat(1, 0.0), 1e8, [])
-    assert firing is not None
-    assert firing.row.next_at == 1e8 + 1
-    assert MOST_COUNTED <= firing.row.missed <= 2 * MOST_COUNTED
-    assert firing.instant == (1e8 if overlap != "queue" else 1e8 - ON_TIME + 1)
+    assert firing is not None and firing.instant is not None
+    after = firing.row
+    assert after.next_at == 1e8 + 1
+    assert 1 + len(instants_of(after)) + after.skipped + after.missed == 1e8
+    assert [firing.instant, *instants_of(after)][-1] == 1e8
+
+
+MINUTES = Cron("* * * * *", ZoneInfo("UTC"))
+
+
+@pytest.mark.parametrize("overlap", get_args(Overlap))
+def test_of_a_cron_expression_so_many_are_counted_in_one_gap_and_the_newest_start(
+    overlap: str,
+) -> None:
+    now = 60.0 * 45_000
+    row = schedule(60.0, overlap=overlap, catch_up=60.0 * 20_000, every=None, cron="* * * * *")
+    firing = fire(row, MINUTES, now, [])
+    assert firing is not None and firing.instant is not None
+    assert firing.too_old == 1 + MOST_COUNTED
+    after = firing.row
+    assert after.skipped + after.missed + 1 + len(instants_of(after)) == 1 + 2 * MOST_COUNTED
+    assert [firing.instant, *instants_of(after)][-1] == now
+    assert after.next_at == now + 60
 
 
 def test_the_same_declaration_is_nothing_and_another_keeps_what_was_done() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from everstep.supervisor.timetable import Beat, Cron, newest, timetable
+from everstep.supervisor.timetable import MOST_COUNTED, Beat, Cron, newest, timetable
 
 DAY = 86_400
 
@@ -148,12 +148,24 @@ def test_a_beat_is_what_counting_up_from_its_anchor_gives(
     assert first - every <= max(moment, anchor)
 
 
+@given(st.integers(1, 500), st.integers(0, 10**9), st.floats(-1e4, 1e7), st.floats(0, 1e4))
+def test_a_beat_counts_what_listing_its_instants_gives(
+    every: int, anchor: int, passed: float, span: float
+) -> None:
+    table, after = Beat(every, anchor), anchor + passed
+    listed = list(takewhile(lambda at: at <= after + span, table.instants(after)))
+
+    assert table.counted(after, after + span) == len(listed)
+
+
 @pytest.mark.parametrize("expression", ["*/7 3 * * *", "0 7 * * *", "0 0 1 1 *", "* * 1 1 *"])
 @pytest.mark.parametrize("span", [30, 3600, 40 * DAY, 800 * DAY])
-def test_the_newest_instant_is_the_last_of_all(expression: str, span: int) -> None:
+@pytest.mark.parametrize("most", [1, 5, 1001])
+def test_the_newest_instants_are_the_last_of_all(expression: str, span: int, most: int) -> None:
     table = Cron(expression, ZoneInfo("Europe/Berlin"))
     until = instant("2026-03-01T12:34")
     after = until - span
     all_of_them = list(takewhile(lambda at: at <= until, table.instants(after)))
 
-    assert newest(table, after, until) == (all_of_them[-1] if all_of_them else None)
+    assert newest(table, after, until, most) == all_of_them[-most:]
+    assert table.counted(after, until) == min(len(all_of_them), MOST_COUNTED)
