@@ -109,7 +109,7 @@ async def _live(
 
 
 def _elapsed_before(life: Incarnation, row: StepRow) -> float:
-    """Seconds since the first attempt, of a step that was tried in an earlier life."""
+    """Seconds by the wall clock since the first attempt of a step tried in an earlier life."""
     return max(0.0, life.clock.now() - row.first_at) if row.attempts else 0.0
 
 

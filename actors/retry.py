@@ -34,7 +34,8 @@ class Retry:
       from the number of the failed attempt (1 for the first) to seconds.
     - `jitter`: `"full"`, `"equal"` or `"none"`, see `everstep.actors.backoff.spread`.
     - `retry_on`, `give_up_on`: tuples of error classes; `give_up_on` wins.
-    - `max_elapsed`: seconds since the first attempt began after which no other one begins.
+    - `max_elapsed`: seconds since the first attempt began after which no other one begins. Over a
+      restart they are measured by the wall clock: what it was set by meanwhile counts too.
 
     An error's `retry_after` (seconds or a timedelta) is the least that is waited.
 
