@@ -14,7 +14,7 @@ from itertools import islice
 from ..actors.errors import checked_text
 from ..reading import Event, event_of
 from ..storage.clock import SystemClock
-from ..storage.errors import StoreInUse, StoreUnreadable, TaskNotFound
+from ..storage.errors import StoreInUse, TaskNotFound
 from ..storage.sqlite import event_log
 from ..storage.sqlite.queries import task
 from ..storage.sqlite.stopped import read_stopped
@@ -60,11 +60,8 @@ def _look(connection: sqlite3.Connection, asked: argparse.Namespace) -> Answer:
         found = _all(connection, after, asked.kind)
     else:
         found = _of_task(connection, _key(connection, asked.task), after, asked.kind)
-    try:
-        events = list(islice(found, asked.limit))
-        more = next(found, None) is not None
-    except (OverflowError, TypeError, ValueError) as error:
-        raise StoreUnreadable(asked.file, f"an event in it is damaged: {error}") from error
+    events = list(islice(found, asked.limit))
+    more = next(found, None) is not None
     shown = _as_json if asked.json else _as_text
     note = ""
     if more:

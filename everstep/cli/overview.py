@@ -6,7 +6,8 @@ import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
 
-from ..actors.blame import read_blame
+from ..actors.blame import Blame, read_blame
+from ..actors.failures import Failure
 from ..actors.remedy import way_on
 from ..reading import in_utc, in_utc_or_none
 from ..storage.clock import Clock
@@ -14,6 +15,7 @@ from ..storage.record import record
 from ..storage.records import Status, TreeRow
 from ..storage.sqlite import overview
 from ..storage.sqlite.overview import Mention
+from ..storage.sqlite.stopped import UNFIT
 from ..supervisor.restart import Restart
 from ..supervisor.services.outline import Outline, read_outline
 
@@ -237,7 +239,7 @@ def _lines(mentions: Sequence[Mention], waits: bool) -> tuple[TaskLine, ...]:
 
 
 def _line(mention: Mention, waits: bool) -> TaskLine:
-    blame = None if mention.error is None else read_blame(mention.error)
+    blame = None if mention.error is None else _blame(mention.error)
     failure = None if blame is None else blame.failure
     return TaskLine(
         id=mention.id,
@@ -250,3 +252,11 @@ def _line(mention: Mention, waits: bool) -> TaskLine:
         updated_at=in_utc(mention.updated_at),
         to_go_on=way_on(mention.id, mention.reason, failure) if waits else None,
     )
+
+
+def _blame(error: bytes) -> Blame:
+    """What a task failed with; where that is damaged, so much of it."""
+    try:
+        return read_blame(error)
+    except UNFIT as unfit:
+        return Blame(Failure("unreadable", f"what is stored of its error is damaged: {unfit}"))

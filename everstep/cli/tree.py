@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import sqlite3
 from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 
-from ..storage.clock import SystemClock
+from ..storage.clock import Clock, SystemClock
 from ..storage.errors import StoreInUse
 from ..storage.sqlite.stopped import read_stopped
 from .answer import Answer
@@ -29,13 +30,18 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(asked: argparse.Namespace) -> Answer:
     """What to print. Raises StoreInUse, and what else is wrong with the file."""
-    file: str = asked.file
     clock = SystemClock()
     try:
-        store = asyncio.run(read_stopped(file, clock, partial(look, clock=clock)))
+        return asyncio.run(
+            read_stopped(asked.file, clock, partial(_look, asked=asked, clock=clock))
+        )
     except StoreInUse as error:
         live = "look at it there, live: print(runtime.tree.look()); or stop it first"
         raise StoreInUse(error.path, error.why, live) from None
+
+
+def _look(connection: sqlite3.Connection, asked: argparse.Namespace, clock: Clock) -> Answer:
+    file, store = asked.file, look(connection, clock)
     return Answer(_as_json(file, store) if asked.json else drawn(file, store))
 
 

@@ -194,7 +194,7 @@ def check_contents(connection: sqlite3.Connection, path: Path) -> None:
         tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master")]
         _check_owner(path, application, version, tables)
         _check_whole(connection, path)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter of a name in the schema
         raise StoreUnreadable(
             str(path), f"it is no database, or a damaged one ({error})"
         ) from error

@@ -57,7 +57,7 @@ _OUTCOMES: dict[str | None, Outcome | None] = {None: None, **{one.value: one for
 
 def _task_row(row: tuple[Any, ...]) -> TaskRow:
     status, *rest = row[_WRITTEN_ONCE:]
-    progress = Progress._make((_STATUSES[status], *rest))
+    progress = Progress._make((_STATUSES.get(status) or Status(status), *rest))
     return TaskRow._make((*row[:_WRITTEN_ONCE], progress))
 
 

@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import TypeVar
 
 from ..clock import Clock
-from ..errors import StoreError, StoreMissing, StoreUnreadable
+from ..errors import EverstepError, StoreError, StoreMissing, StoreUnreadable
 from . import opening
 from .lock import LockFile
 from .trouble import alarm_of
 
-__all__ = ["read_stopped"]
+__all__ = ["UNFIT", "read_stopped"]
 
 T = TypeVar("T")
+
+UNFIT = (AttributeError, LookupError, OverflowError, TypeError, ValueError)
+"""What a value raises that is not what is stored there, when it is read."""
 
 
 async def read_stopped(
@@ -73,9 +76,24 @@ def _through(file: Path, read: Callable[[sqlite3.Connection], T]) -> T:
         if connection.execute("PRAGMA user_version").fetchone() == (0,):
             raise StoreUnreadable(str(file), "no runtime has used it yet", _REMEDY)
         connection.execute("BEGIN")
-        return read(connection)
+        return _read(file, connection, read)
     finally:
         connection.close()
+
+
+def _read(file: Path, connection: sqlite3.Connection, read: Callable[[sqlite3.Connection], T]) -> T:
+    """What `read` returns. Raises StoreUnreadable for a value in the file that it cannot take."""
+    try:
+        return read(connection)
+    except EverstepError:
+        raise
+    except UNFIT as error:
+        raise StoreUnreadable(str(file), f"a row in it is damaged: {error}") from error
+    except sqlite3.OperationalError as error:
+        if hasattr(error, "sqlite_errorcode"):
+            raise
+        why, _, _ = str(error).partition(" with text")  # which is none that could be shown
+        raise StoreUnreadable(str(file), f"a text in it is damaged: {why}") from error
 
 
 def _uri_of(file: Path) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -147,20 +145,6 @@ def test_a_store_in_use_is_followed_in_its_process(
     asyncio.run(look())
 
     assert "runtime.events(follow=True)" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("damage", ["data = '{'", "at = 'noon'", "at = 1e300"])
-def test_an_event_that_cannot_be_read_is_a_damaged_file_and_no_traceback(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: str
-) -> None:
-    file = tmp_path / "tasks.db"
-    said(file)
-    with closing(sqlite3.connect(file)) as connection, connection:
-        connection.execute(f"UPDATE event SET {damage} WHERE kind = 'task_started'")
-
-    for options in ((), ("--limit", "0"), ("--task", "loud")):
-        assert main(["events", str(file), *options]) == 2
-        assert "an event in it is damaged" in capsys.readouterr().err
 
 
 def test_an_id_that_no_task_can_have_is_refused_by_name(
