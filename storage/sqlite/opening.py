@@ -23,12 +23,14 @@ from ..errors import (
     StoreUnreadable,
 )
 from .schema import APPLICATION_ID, VERSION
+from .trouble import is_of_disk
 
 __all__ = [
     "check_contents",
     "check_links",
     "check_place",
     "is_checked",
+    "judge",
     "network_filesystem",
     "resolve",
     "set_pragmas",
@@ -183,10 +185,15 @@ def is_checked(connection: sqlite3.Connection, path: Path) -> bool:
     return True
 
 
+_UNREAD = re.compile(r"error code=(?!11\b|26\b)\d+|failed to get page|\*\*\*\s*$")
+"""In the answer of a check: it could not read or remember a page, which may be whole."""
+
+
 def check_contents(connection: sqlite3.Connection, path: Path) -> None:
     """Check an existing file through a connection that does not write.
 
-    Raises StoreUnreadable, ForeignStore, StoreTooNew.
+    Raises StoreUnreadable, ForeignStore, StoreTooNew; StoreError where memory is short, and the
+    error of SQLite where the disk fails: neither says anything of the file.
     """
     try:
         (application,) = connection.execute("PRAGMA application_id").fetchone()
@@ -195,6 +202,8 @@ def check_contents(connection: sqlite3.Connection, path: Path) -> None:
         _check_owner(path, application, version, tables)
         _check_whole(connection, path)
     except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter of a name in the schema
+        if is_of_disk(error):
+            raise
         raise StoreUnreadable(
             str(path), f"it is no database, or a damaged one ({error})"
         ) from error
@@ -224,8 +233,16 @@ def _check_whole(connection: sqlite3.Connection, path: Path) -> None:
         connection.execute(f'SELECT 1 FROM "{table}" LIMIT 1').fetchone()
     if size <= _CHECKED_WHOLE:
         (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-        if found != "ok":
-            raise StoreUnreadable(str(path), f"it is damaged: {found}")
+        judge(path, found)
+
+
+def judge(path: Path, found: str) -> None:
+    """Raise for what a check of the whole file has answered, if that is not "ok"."""
+    if _UNREAD.search(found):
+        why = f"it could not be checked: {found}"
+        raise StoreError(str(path), why, "free memory, look at the disk, and try again")
+    if found != "ok":
+        raise StoreUnreadable(str(path), f"it is damaged: {found}")
 
 
 _PRAGMAS: dict[str, tuple[str | int, object]] = {

@@ -7,7 +7,7 @@ import sqlite3
 from ..clock import Clock
 from ..interface import Alarm
 
-__all__ = ["Pauses", "alarm_of", "passes"]
+__all__ = ["Pauses", "alarm_of", "is_of_disk", "passes"]
 
 _FIRST_PAUSE = 0.1
 _LONGEST_PAUSE = 2.0
@@ -38,6 +38,15 @@ _SAYINGS = {
     ),
 }
 
+_OF_DISK = {
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_CANTOPEN,
+}
+
 _WRONG = {
     sqlite3.SQLITE_ERROR,
     sqlite3.SQLITE_MISMATCH,
@@ -54,6 +63,12 @@ def alarm_of(error: Exception) -> Alarm:
         return Alarm(f"the store cannot commit: {error}", error)
     saying = _SAYINGS.get(code & 0xFF, "the store cannot commit")
     return Alarm(f"{saying} ({error})", error)
+
+
+def is_of_disk(error: Exception) -> bool:
+    """Whether it is the disk that failed, and not what stands in the file."""
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    return code is not None and code & 0xFF in _OF_DISK
 
 
 def passes(error: sqlite3.DatabaseError) -> bool:
