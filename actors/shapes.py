@@ -24,6 +24,9 @@ _ATOMS: Final[dict[str, type]] = {
     "bool": bool,
     "none": type(None),
 }
+_SETS: Final = frozenset({"set", "frozenset"})
+_NO_SCHEMAS: Final = frozenset({"default", "expected", "metadata"})
+"""Keys of a core schema under which there are values."""
 _TRANSPARENT: Final = frozenset({"nullable", "default"})
 
 
@@ -84,16 +87,19 @@ def _is_usual(config: Any) -> bool:
 
 
 def _unordered(schema: Any) -> bool:
-    return any(part.get("type") in {"set", "frozenset"} for part in parts_of(schema))
+    return any(part["type"] in _SETS for part in parts_of(schema))
 
 
 def parts_of(schema: Any) -> Iterator[dict[str, Any]]:
-    """A core schema and everything in it; references are not followed."""
+    """A core schema and all schemas in it; references are not followed."""
     if isinstance(schema, dict):
         part = cast("dict[str, Any]", schema)
-        yield part
-        for inner in part.values():
-            yield from parts_of(inner)
+        is_schema = isinstance(part.get("type"), str)  # not fields by name, one of them `type`
+        if is_schema:
+            yield part
+        for key, inner in part.items():
+            if not (is_schema and key in _NO_SCHEMAS):
+                yield from parts_of(inner)
     elif isinstance(schema, list | tuple):
         for inner in cast("list[Any]", schema):
             yield from parts_of(inner)
