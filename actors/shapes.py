@@ -45,7 +45,7 @@ class Shape(NamedTuple):
 
 def shape_of(schema: Any, definitions: Any = (), config: Any = None) -> Shape:
     """The shape of a core schema; unsure of whatever it does not know."""
-    unordered = _unordered(schema) or any(_unordered(part) for part in definitions)
+    unordered = any(part["type"] in _SETS for part in _all_parts_of(schema, definitions))
     if config is not None and not _is_usual(config):
         return Shape(unordered=unordered)
     check = check_of(schema, definitions)
@@ -86,8 +86,15 @@ def _is_usual(config: Any) -> bool:
     return all(name in _HARMLESS or value == _USUAL.get(name) for name, value in config.items())
 
 
-def _unordered(schema: Any) -> bool:
-    return any(part["type"] in _SETS for part in parts_of(schema))
+def _all_parts_of(schema: Any, definitions: Any) -> Iterator[dict[str, Any]]:
+    """A core schema and all schemas in it, and in the definitions that it refers to."""
+    known = {definition["ref"]: definition for definition in definitions}
+    ahead: list[Any] = [schema]
+    while ahead:
+        for part in parts_of(ahead.pop()):
+            yield part
+            if part["type"] == "definition-ref":
+                ahead.append(known.pop(part["schema_ref"], None))
 
 
 def parts_of(schema: Any) -> Iterator[dict[str, Any]]:

@@ -9,7 +9,9 @@ from pydantic import BaseModel, Field
 
 from everstep import Actor
 from everstep.actors.schema import Schema
+from everstep.actors.state import open_view
 from everstep.actors.values import ValueCodec
+from tests.actors.views_kit import FakeAnchor, changes_of
 
 
 class Typed(BaseModel):
@@ -42,3 +44,39 @@ class Mail(Actor, name="shapes.Mail"):
 
 def test_an_actor_may_have_fields_of_such_a_model() -> None:
     assert not any(codec.unordered for codec in Schema.of(Mail).fields.values())
+
+
+class Node(BaseModel):
+    tags: set[str] = set()
+    below: list[Node] = []
+
+
+class Shelf(BaseModel):
+    node: Node = Node()
+
+
+class Cache(Actor, name="shapes.Cache"):
+    """Its models are used twice, so that pydantic makes definitions of them."""
+
+    recent: dict[str, int] = {"a": 1, "b": 2}
+    plain: list[Typed] = []
+    node: Node = Node()
+    shelf: Shelf = Shelf()
+    shelves: dict[str, Shelf] = {}
+    also_plain: Typed = Typed()
+
+
+def test_a_field_is_unordered_only_where_its_own_type_has_a_set_however_deep() -> None:
+    unordered = {name for name, codec in Schema.of(Cache).fields.items() if codec.unordered}
+
+    assert unordered == {"node", "shelf", "shelves"}
+
+
+def test_the_order_of_a_dict_is_kept_beside_a_model_that_has_a_set() -> None:
+    schema = Schema.of(Cache)
+    view = open_view(schema, schema.frame({}), FakeAnchor(), family=None)
+    assert isinstance(view, Cache)
+
+    view.recent["a"] = view.recent.pop("a")
+
+    assert changes_of(view) == {"recent": b'{"b":2,"a":1}'}
