@@ -266,7 +266,7 @@ def _key(value: Any) -> Any:
 
 
 def _is_lazy(value: Any) -> bool:
-    if value not in {"each", "lazy"}:
+    if value not in ("each", "lazy"):
         raise BadCall("checkpoint", value, "it is unknown", 'checkpoint="each" or "lazy"')
     return bool(value == "lazy")
 

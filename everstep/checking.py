@@ -16,12 +16,14 @@ from .supervisor.pool_spec import Pool
 from .supervisor.services.spec import DynamicSupervisor, Supervisor, SupervisorSpec, pools_of
 
 __all__ = [
+    "actor_class",
     "actor_names",
     "actors_of",
     "count_of",
     "durability_of",
     "id_or_none",
     "kinds_of",
+    "limit_of",
     "name_or_none",
     "path_of",
     "place_of",
@@ -29,6 +31,7 @@ __all__ = [
     "said_of",
     "seconds_of",
     "statuses_of",
+    "text_of",
     "tree_of",
 ]
 
@@ -108,22 +111,30 @@ def seconds_of(name: str, value: object) -> float:
 
 def count_of(name: str, value: object) -> int:
     """A whole number, at least 1."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise BadCall(name, value, "is not a whole number from 1 on", f"{name}=1000")
-    return value
+    return _whole(name, value, 1, "is not a whole number from 1 on", f"{name}=1000")
+
+
+def limit_of(value: object) -> int:
+    """How many are asked for at most: a whole number, at least 0."""
+    return _whole("limit", value, 0, "is not a whole number from 0 on", "limit=100")
 
 
 def place_of(name: str, value: object) -> int:
     """A place to go on after: a whole number, 0 for the beginning."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 63:
-        why = "is no place of an event or a piece"
-        raise BadCall(name, value, why, f"{name}=0, or the place of the last one seen")
+    why = "is no place of an event, a piece or a question"
+    return _whole(name, value, 0, why, f"{name}=0, or the place of the last one seen")
+
+
+def _whole(name: str, value: object, least: int, why: str, instead: str) -> int:
+    """A whole number that the store can hold."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 1 << 63:
+        raise BadCall(name, value, why, instead)
     return value
 
 
 def kinds_of(value: object) -> list[str]:
     """The kinds of events that are meant: one, some, or none for all."""
-    given = [value] if isinstance(value, str) else list(cast("Iterable[object]", value or ()))
+    given = _one_or_some(value)
     wrong = [one for one in given if not isinstance(one, str) or not one]
     if wrong:
         raise BadCall("kind", wrong[0], "is no kind of event", 'kind="step_failed"')
@@ -132,14 +143,20 @@ def kinds_of(value: object) -> list[str]:
 
 def statuses_of(value: object) -> list[Status]:
     """The statuses that are meant: one, some, or none for all."""
-    if value is None:
-        return []
-    given = [value] if isinstance(value, str) else list(cast("Iterable[object]", value))
     try:
-        return [Status(cast("str", one)) for one in given]
+        return [Status(cast("str", one)) for one in _one_or_some(value)]
     except ValueError:
         known = ", ".join(Status)
         raise BadCall("status", value, f"is none of {known}", 'status="paused"') from None
+
+
+def _one_or_some(value: object) -> list[object]:
+    """What a filter is given: one, or some, or None."""
+    if value is None:
+        return []
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        return [value]
+    return list(cast("Iterable[object]", value))
 
 
 def priority_of(value: object) -> int:
@@ -156,10 +173,13 @@ def name_or_none(what: str, value: str | None) -> str | None:
 
 def id_or_none(what: str, value: object) -> str | None:
     """The id of a task, as a text that may be one, or None. Raises BadCall."""
-    if value is None:
-        return None
+    return None if value is None else text_of(what, value, "is no id of a task", f"{what}=task.id")
+
+
+def text_of(what: str, value: object, why: str, instead: str) -> str:
+    """A text that can be stored; else BadCall says why it is none, and what to write."""
     if not isinstance(value, str):
-        raise BadCall(what, value, "is no id of a task", f"{what}=task.id")
+        raise BadCall(what, value, why, instead)
     return checked_text(what, value)
 
 
@@ -172,3 +192,10 @@ def actor_names(actor: str | type[Actor] | None) -> list[str]:
     if not _is_actor(actor):
         raise BadCall("actor", actor, "is neither a class of Actor nor its name", "actor=Report")
     return [actor_name(actor)]
+
+
+def actor_class(value: object, instead: str) -> type[Actor]:
+    """A class of Actor."""
+    if not _is_actor(value):
+        raise BadCall("actor", value, "is no class of Actor", instead)
+    return cast("type[Actor]", value)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Collection
 
 from .actors.actor import Actor
-from .checking import actor_names, kinds_of, name_or_none, place_of
+from .checking import actor_names, kinds_of, limit_of, name_or_none, place_of
 from .event_stream import LogStream
 from .inbox import Question, open_questions
 from .listing import listed
@@ -44,12 +44,12 @@ class Looking(ABC):
             lane=lane,
             parent=parent,
             after=after,
-            limit=limit,
+            limit=limit_of(limit),
         )
 
     async def inbox(self, *, after: int = 0, limit: int = 100) -> list[Question]:
         """Questions that wait for a person, those after a number, in the order of asking."""
-        return await open_questions(self._open(), after, limit)
+        return await open_questions(self._open(), place_of("after", after), limit_of(limit))
 
     def events(
         self,

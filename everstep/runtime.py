@@ -18,6 +18,7 @@ from .actors.offspring import Flow
 from .actors.threads import Threads
 from .actors.values import Limits
 from .checking import (
+    actor_class,
     actors_of,
     count_of,
     durability_of,
@@ -297,7 +298,7 @@ class Runtime(Starts, Looking, Schedules):
         `actor` types the result, and makes its class known.
         """
         if actor is not None:
-            self._open().catalogue.tell(actor)
+            self._open().catalogue.tell(actor_class(actor, "task(task_id, Report)"))
         return Task(self._open, check_name("task_id", task_id))
 
     def _open(self) -> Session:

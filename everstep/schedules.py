@@ -12,7 +12,7 @@ from .actors.actor import Actor, is_server
 from .actors.errors import BadActor, BadCall
 from .actors.newborn import check_actor, template_of
 from .actors.schema import Schema
-from .checking import name_or_none, priority_of
+from .checking import limit_of, name_or_none, priority_of, text_of
 from .ids import check_name
 from .schedule import Schedule, ScheduleInfo, changed, info_of
 from .session import Session
@@ -92,7 +92,11 @@ class Schedules(ABC):
         """Schedules by name, at most `limit`. `after` is the last name seen, for the next page."""
         session = self._open()
         session.check()
-        return [info_of(row) for row in await session.store.schedules(after=after, limit=limit)]
+        last = text_of(
+            "after", after, "is no name of a schedule", 'after="", or the last name seen'
+        )
+        found = await session.store.schedules(after=last, limit=limit_of(limit))
+        return [info_of(row) for row in found]
 
     @abstractmethod
     def _open(self) -> Session:

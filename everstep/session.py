@@ -77,16 +77,18 @@ class Session:
             raise TaskNotFound(task_id)
         return row
 
-    def pool_name(self, pool: str | None) -> str:
+    def pool_name(self, pool: object) -> str:
         """The pool that is meant: the one named, else the only one, or that called "tasks".
 
         Raises BadCall where the tree has none of the name, or leaves it open.
         """
         meant = _DEFAULT_POOL if pool is None else pool
-        names = self.supervision.pool_names() if self.pools.get(meant) is None else [meant]
+        if isinstance(meant, str) and self.pools.get(meant) is not None:
+            return meant
+        names = self.supervision.pool_names()
         if pool is None and len(names) == 1:
             return names[0]
-        if meant in names:
+        if isinstance(meant, str) and meant in names:
             return meant
         instead = " or ".join(f"pool={name!r}" for name in names) or "Pool() into its tree"
         why = "is no pool of this runtime" if pool else "leaves open which pool is meant"

@@ -12,7 +12,7 @@ from .actors.errors import BadCall, StateUnreadable
 from .actors.history import present
 from .actors.result import result_codec
 from .actors.telling import named
-from .checking import place_of, said_of
+from .checking import actor_class, place_of, said_of
 from .errors import TaskCancelled
 from .event_stream import EventStream
 from .listing import shown
@@ -128,9 +128,9 @@ class Task(Generic[R_co]):
         session = self._session()
         row = await session.row(self.id)
         found = session.class_of(row)
-        if not issubclass(found, actor):
-            why = f"is not the class of the task {self.id!r}"
-            raise BadCall("actor", actor, why, f"state({found.__name__})")
+        instead = f"state({found.__name__})"
+        if not issubclass(found, actor_class(actor, instead)):
+            raise BadCall("actor", actor, f"is not the class of the task {self.id!r}", instead)
         flow, recent = is_flow(found), is_server(found)
         loaded = await session.store.load(row.key, flow=flow, recent=recent)
         return present(loaded, found, session.environment.limits)

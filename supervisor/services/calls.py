@@ -21,7 +21,7 @@ from ..errors import (
 )
 from ..pool_spec import Pool
 from ..restart import Unset
-from .entries import Entry, Ref, name_for
+from .entries import Entry, Ref, entry_in, name_for
 from .exits import shown
 from .jobs import Job, Purpose
 from .machine import Core
@@ -160,10 +160,7 @@ def _delete(machine: Core, child: str, token: int) -> None:
 
 
 def _get(machine: Core, child: object) -> Entry:
-    entry = machine.entries.get(child) if isinstance(child, str) else None
-    if entry is None:
-        raise NotFound(machine.name, child if isinstance(child, str) else shown(child))
-    return entry
+    return entry_in(machine.entries, child, machine.name)
 
 
 def _get_idle(machine: Core, child: str) -> Entry:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from ...storage.record import record
+from ..errors import NotFound
 from ..pool_spec import Pool
-from .exits import Exit
+from .exits import Exit, shown
 from .spec import Child, ChildKind, ChildSpec, RestartType, id_of, kind_of
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Ref",
     "budget_of",
     "counts",
+    "entry_in",
     "name_for",
     "significant",
     "type_of",
@@ -148,6 +150,16 @@ def counts(entries: Iterable[Entry]) -> Counts:
         supervisors=supervisors,
         workers=len(known) - supervisors,
     )
+
+
+def entry_in(entries: Mapping[str, Entry], child: object, supervisor: str) -> Entry:
+    """The child of this id. Raises NotFound, also for what is no id at all."""
+    if not isinstance(child, str):
+        raise NotFound(supervisor, shown(child))
+    entry = entries.get(child)
+    if entry is None:
+        raise NotFound(supervisor, child)
+    return entry
 
 
 def name_for(spec: ChildSpec, number: int) -> str:

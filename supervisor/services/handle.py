@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import NoProc, NotFound
 from ..restart import UNSET, Restart, Unset
-from .entries import ChildInfo, Counts, Entry, Ref, counts
+from .entries import ChildInfo, Counts, Entry, Ref, counts, entry_in
 from .events import EventStream
 from .exits import Exit
 from .messages import DeleteChild, Halt, Reconfigure, RestartChild, StartChild, TerminateChild
@@ -205,10 +205,7 @@ class RunningSupervisor:
         return self._shell.machine.entries
 
     def _entry(self, id: str) -> Entry:  # noqa: A002
-        entry = self._entries().get(id)
-        if entry is None:
-            raise NotFound(self.path, id)
-        return entry
+        return entry_in(self._entries(), id, self.path)
 
     def _known(self, entry: Entry) -> ChildInfo:
         machine = self._shell.machine

@@ -223,6 +223,7 @@ def test_a_step_that_cannot_work_is_refused_where_it_is_written(
         {"key": 3},
         {"key": "not a name"},
         {"checkpoint": "never"},
+        {"checkpoint": ["each"]},
         {"thread": 1},
         {"retry": 3},
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -62,3 +63,42 @@ async def test_an_id_that_cannot_be_stored_is_refused_wherever_one_is_asked_for(
                 await runtime.tasks(parent=wrong)  # type: ignore[arg-type]  # that is the point
         with pytest.raises(BadCall, match="question="):
             await task.answer("\ud800", True)
+
+
+CALLS: dict[str, Callable[[Runtime, Any], Awaitable[object] | object]] = {
+    "limit= of tasks": lambda runtime, wrong: runtime.tasks(limit=wrong),
+    "limit= of inbox": lambda runtime, wrong: runtime.inbox(limit=wrong),
+    "limit= of schedules": lambda runtime, wrong: runtime.schedules(limit=wrong),
+    "after= of inbox": lambda runtime, wrong: runtime.inbox(after=wrong),
+    "after= of schedules": lambda runtime, wrong: runtime.schedules(after=wrong),
+    "status= of tasks": lambda runtime, wrong: runtime.tasks(status=wrong),
+    "kind= of events": lambda runtime, wrong: runtime.events(kind=wrong),
+    "pool= of start": lambda runtime, wrong: runtime.start(Idle(), pool=wrong),
+    "actor= of task": lambda runtime, wrong: runtime.task("idle", wrong),
+    "actor= of state": lambda runtime, wrong: runtime.task("idle").state(wrong),
+    "mailbox= of Runtime": lambda _, wrong: Runtime(":memory:", mailbox=wrong),
+}
+
+
+async def called(call: str, runtime: Runtime, wrong: Any) -> None:
+    answer = CALLS[call](runtime, wrong)
+    if isinstance(answer, Awaitable):
+        await answer
+
+
+@pytest.mark.parametrize("wrong", [len, 5j, [1], 2**70, True, b"x"], ids=str)
+@pytest.mark.parametrize("call", CALLS)
+async def test_what_no_argument_can_be_is_refused_by_its_name(call: str, wrong: Any) -> None:
+    async with Runtime(":memory:", actors=[Idle]) as runtime:
+        await runtime.start(Idle(), id="idle")
+        with pytest.raises(BadCall, match=f"^{call.partition(' ')[0]}.*; write "):
+            await called(call, runtime, wrong)
+
+
+@pytest.mark.parametrize("wrong", ["x", -1, 1.5, None])
+async def test_what_is_no_number_of_rows_is_refused(wrong: Any) -> None:
+    async with Runtime(":memory:") as runtime:
+        for listed in (runtime.tasks, runtime.inbox, runtime.schedules):
+            assert await listed(limit=0) == []
+            with pytest.raises(BadCall, match=r"^limit=.*; write limit=100"):
+                await listed(limit=wrong)

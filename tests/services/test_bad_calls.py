@@ -29,6 +29,15 @@ async def test_what_is_no_id_finds_nobody(rig: Rig, name: str, child: Any) -> No
         assert states(running) == {"a": "up"}
 
 
+@pytest.mark.parametrize("name", ["child", "spec", "supervisor", "pool"])
+@pytest.mark.parametrize("child", [[], 7, None, Unreadable()], ids=["list", "7", "None", "bad"])
+@timeless
+async def test_what_is_no_id_is_not_found_by_who_looks(rig: Rig, name: str, child: Any) -> None:
+    async with rig.run(Supervisor("root", children=rig.children("a"))) as running:
+        with pytest.raises(NotFound):
+            getattr(running, name)(child)
+
+
 @pytest.mark.parametrize("limit", [-1, 1.5, True, "3"])
 @timeless
 async def test_a_bad_limit_of_children_is_declined_and_the_old_one_stays(
