@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, cast, get_origin
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter
 from pydantic_core import to_json
 
 from ..storage.mail import Mail
-from .errors import BadCall
+from .errors import BadCall, checked_text
 from .messages import ANSWER
 from .schema import join, split
 from .taking import take
@@ -52,14 +52,21 @@ def question_of(prompt: object, kind: Any) -> bytes:
     """What is kept of a question. Raises BadCall for one that nobody could answer."""
     if not isinstance(prompt, str) or not prompt.strip():
         raise BadCall("prompt", prompt, "is no text to be read", 'ask_human("Publish it?")')
-    return join({"prompt": to_json(prompt), "schema": to_json(schema_of(kind))})
+    text = checked_text("prompt", prompt)
+    return join({"prompt": to_json(text), "schema": to_json(schema_of(kind))})
 
 
 def schema_of(kind: Any) -> dict[str, Any]:
-    """The JSON schema of the answers. Raises BadCall for types that a name does not find again."""
+    """The JSON schema of the answers.
+
+    Raises BadCall for types that a name does not find again, and choices that cannot be written.
+    """
     if not _is_found_again(kind):
         why = "is neither a pydantic model, nor bool, int, float, str or a Literal"
         raise BadCall("schema", kind, why, "schema=Decision, with class Decision(BaseModel)")
+    for choice in get_args(kind):
+        if isinstance(choice, str):
+            checked_text("schema", choice)
     return TypeAdapter[Any](kind).json_schema()
 
 

@@ -266,6 +266,7 @@ class Ctx(Telling, Offspring):
         """
         if self._scope.life.suspended:
             return self._scope.life.waits.refused()
+        named("task_id", task_id)
         scope = self._scope.present()
         if id is not None and not named("id", id).isprintable():
             raise BadCall("id", id, "has control characters", 'id="order-7"')
@@ -274,8 +275,8 @@ class Ctx(Telling, Offspring):
         return scope.perform(SEND, (task_id, message, id), {}, key)
 
     def get(self, actor: type[A], server_id: str, /) -> Peer[A]:
-        """A server: `await self.ctx.get(Chat, "42").ask(Chat.say, "hi")`."""
-        return Peer(self._scope, actor, server_id)
+        """A server: `await self.ctx.get(Chat, "42").ask(Chat.say, "hi")`. Raises BadCall."""
+        return Peer(self._scope, actor, named("id", server_id))
 
     def emit(self, name: str, data: Any = None) -> None:
         """Add an event of your own to the task's log; `data` must be plain JSON."""

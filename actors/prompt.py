@@ -7,7 +7,7 @@ import string
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from .errors import BadActor, BadCall
+from .errors import LONE_SURROGATE, BadActor, BadCall, checked_text, has_lone_surrogate
 
 if TYPE_CHECKING:
     from .actor import Actor
@@ -23,8 +23,10 @@ _ATTRIBUTE = re.compile(rf"{_ACTOR}\.(\w+)")
 
 def template_of(value: Any) -> str | None:
     """The text, or None where no approval is asked for. Raises BadCall."""
-    if value is None or (isinstance(value, str) and value.strip()):
-        return value
+    if value is None:
+        return None
+    if isinstance(value, str) and value.strip():
+        return checked_text("approval", value)
     raise BadCall("approval", value, "is no text to be read", 'approval="Publish {self.topic}?"')
 
 
@@ -47,7 +49,7 @@ def check_fields(definition: StepDefinition) -> None:
 def prompt_of(call: Call, view: Actor) -> str:
     """What a person is asked about this call, on the state that it works on.
 
-    Raises BadCall where a field cannot be read.
+    Raises BadCall where a field cannot be read, or what it says cannot be written.
     """
     definition = call.definition
     template = definition.options.approval or ""
@@ -55,10 +57,14 @@ def prompt_of(call: Call, view: Actor) -> str:
     for name in set(map(_name_in, _fields(template))) - {_ACTOR}:
         values[name] = definition.parameters.value(name, call.args, call.kwargs)
     try:
-        return template.format(**values)
+        prompt = template.format(**values)
     except Exception as error:  # attributes, items and formats of the user's
         why = f"cannot be filled in for {call.identity}: {type(error).__name__}: {error}"
         raise BadCall("approval", template, why, "fields that every call can fill in") from error
+    if has_lone_surrogate(prompt):
+        why = f"as filled in for {call.identity} {LONE_SURROGATE}"
+        raise BadCall("approval", prompt, why, "{name!r}, which shows such characters by numbers")
+    return prompt
 
 
 def attributes_in(template: str) -> list[str]:

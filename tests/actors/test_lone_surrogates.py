@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from pydantic import BaseModel
 
-from everstep import Actor, HandlerFailed, Log, NotSerializable, TaskFailed, handler, step
+from everstep import Actor, BadCall, HandlerFailed, Log, NotSerializable, TaskFailed, handler, step
 from everstep.actors.values import ValueCodec
 from tests.actors.values_kit import Point
 from tests.runtime.conftest import place
-from tests.runtime.kit import Place
+from tests.runtime.kit import Place, next_event
 
 __all__ = ["place"]
 
@@ -166,3 +167,78 @@ async def test_a_server_is_not_sent_it_and_does_not_reply_it(place: Place) -> No
             await shelf.ask(Shelf.put, {ODD: 1})
         with pytest.raises(HandlerFailed, match=r"output of step all.*has a lone surrogate"):
             await shelf.ask(Shelf.all)
+
+
+class Clean(Actor, name="lone.Clean"):
+    """Says a file name wherever something is asked or named."""
+
+    how: str
+
+    async def run(self) -> None:
+        match self.how:
+            case "prompt":
+                await self.ctx.ask_human(f"Delete {ODD}?", schema=bool)
+            case "choice":
+                await self.ctx.ask_human("Which?", schema=Literal[("cafe", ODD)])
+            case "approval":
+                await self.delete(ODD)
+            case "field":
+                await self.delete_all()
+            case "server":
+                await self.ctx.get(Shelf, ODD).ask(Shelf.all)
+            case "told server":
+                await self.ctx.get(Shelf, ODD).tell(Shelf.all)
+            case _:
+                await self.ctx.send(ODD, 1)
+
+    @step(approval="Delete {name}?")
+    async def delete(self, name: str) -> None: ...
+
+    @step(approval="Delete {self.odd}?")
+    async def delete_all(self) -> None: ...
+
+    @property
+    def odd(self) -> str:
+        return ODD
+
+
+@pytest.mark.parametrize(
+    ("how", "named"),
+    [
+        ("prompt", r"prompt='Delete caf\\udce9\?': has .* write prompt=name\.encode"),
+        ("choice", r"schema='caf\\udce9': has .* write schema=name\.encode"),
+        ("approval", r"approval='Delete caf\\udce9\?': as filled in for delete has .*{name!r}"),
+        ("field", r"approval='Delete caf\\udce9\?': as filled in for delete_all has .*{name!r}"),
+        ("server", r"id='caf\\udce9': has .* write id=name\.encode"),
+        ("told server", r"id='caf\\udce9': has .* write id=name\.encode"),
+        ("message", r"task_id='caf\\udce9': has .* write task_id=name\.encode"),
+    ],
+)
+async def test_who_asks_or_names_with_it_is_told_what_to_write_and_not_tried_again(
+    place: Place, how: str, named: str
+) -> None:
+    async with place.runtime() as runtime:
+        task = await runtime.start(Clean(how=how))
+
+        with pytest.raises(TaskFailed, match=f"BadCall: {named}"):
+            await asyncio.wait_for(task.result(), 10)
+
+        assert (await task.status()).reason == "never_retried"
+
+
+async def test_a_question_shows_it_by_its_number_where_the_template_says_so(place: Place) -> None:
+    class Shown(Actor, name="lone.Shown"):
+        @step(approval="Delete {name!r}?")
+        async def delete(self, name: str = ODD) -> None: ...
+
+    async with place.runtime() as runtime:
+        task = await runtime.start(Shown())
+
+        started = await next_event(task, "wait_started")
+
+        assert started.data["for"] == r"Delete 'caf\udce9'?"
+
+
+def test_a_template_of_half_a_character_is_refused_where_it_is_written() -> None:
+    with pytest.raises(BadCall, match=r"approval='caf\\udce9': has a lone surrogate"):
+        step(approval=ODD)
