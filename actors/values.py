@@ -176,7 +176,7 @@ class ValueCodec:
             return None
         if not certain or _has_long_number(data):
             return None
-        return data if data.isascii() or _REPLACED not in data else None
+        return data if _REPLACED[0] not in data or _REPLACED not in data else None  # faster so
 
     def _as_read(self, value: Any, data: bytes) -> Any:
         """The value; an instant as later lives read it, by its offset and without its zone."""

@@ -85,11 +85,14 @@ LEAVES = (
     | st.builds(Point.model_construct, x=st.integers() | st.booleans(), y=st.integers())
     | st.builds(Ratio.model_construct, value=st.floats() | st.integers())
 )
+KEYS = (
+    st.text(max_size=3) | st.integers() | st.sampled_from(["\udce9", "\N{REPLACEMENT CHARACTER}"])
+)
 VALUES = st.recursive(
     LEAVES,
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(st.text(max_size=3) | st.integers(), inner, max_size=3)
+        | st.dictionaries(KEYS, inner, max_size=3)
         | st.tuples(inner, inner)
         | st.builds(Holder.model_construct, anything=inner, point=st.just(Far(x=1)) | st.none())
         | st.sets(st.integers() | st.booleans() | st.floats() | st.text(max_size=2), max_size=3)
