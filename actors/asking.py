@@ -8,7 +8,7 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic_core import to_json
 
 from ..storage.mail import Mail
-from .errors import BadCall, checked_text
+from .errors import LONE_SURROGATE, BadCall, checked_text, has_lone_surrogate
 from .messages import ANSWER
 from .schema import join, split
 from .taking import take
@@ -65,8 +65,8 @@ def schema_of(kind: Any) -> dict[str, Any]:
         why = "is neither a pydantic model, nor bool, int, float, str or a Literal"
         raise BadCall("schema", kind, why, "schema=Decision, with class Decision(BaseModel)")
     for choice in get_args(kind):
-        if isinstance(choice, str):
-            checked_text("schema", choice)
+        if isinstance(choice, str) and has_lone_surrogate(choice):
+            raise BadCall("schema", kind, LONE_SURROGATE, 'schema=Literal["yes", "no"]')
     return TypeAdapter[Any](kind).json_schema()
 
 

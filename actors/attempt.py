@@ -31,6 +31,7 @@ class Attempt(Scope):
     __slots__ = (
         "_closed",
         "call_made",
+        "is_let_go",
         "leash",
         "row",
         "task",
@@ -42,6 +43,8 @@ class Attempt(Scope):
         super().__init__(call.scope.life, call.identity, inside(call.identity))
         self.call_made = call
         self._closed = False
+        self.is_let_go = False
+        """Its end is on the ledger, though it has not landed."""
         self.row = row
         """The step's row as this attempt began."""
         self.leash: Leash[Any] | None = None

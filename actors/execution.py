@@ -58,6 +58,8 @@ async def perform(life: Incarnation, call: Call, *, ends_plan: bool = False) -> 
                 landing = life.ledger.landing()
                 if landing is not None:
                     await landing
+                    if life.is_fenced:  # an operator ended the task meanwhile
+                        life.check_fenced()
             return value
         finally:
             life.arrives(call)
@@ -100,11 +102,11 @@ async def _live(
         except BaseException as error:  # noqa: BLE001  (the boundary of user code)
             row = await _ended(life, call, attempt, row, error, retry, began)
             continue
-        if attempt.calls:
+        if attempt.calls and not call.scope.ended:
             await _end_below(life, attempt, row)
         try:
             return _finish(life, call, attempt, row, returned, ends_plan)
-        except BaseException as error:  # noqa: BLE001  (values of the user's, which do not fit)
+        except BaseException as error:  # noqa: BLE001  (such as values that do not fit)
             row = await _ended(life, call, attempt, row, error, retry, began)
 
 
@@ -180,8 +182,12 @@ async def _standing_by(
         if traffic.goes_on(call):
             life.let_go(row, "step_cancelled")
         raise
+    except BaseException:
+        traffic.goes_on(call)
+        raise
+    is_wanted = traffic.goes_on(call)
     life.check_fenced()
-    if not traffic.goes_on(call):
+    if not is_wanted:
         raise _too_late(life, call)
 
 
@@ -283,8 +289,8 @@ async def _ended(
     if call.scope.ended or attempt.halted:
         how = How.CUT  # the step above has ended without it, or the task goes on in no way
     if how in (How.LEAVING, How.LEFT, How.CUT):
-        life.let_go(row, "step_cut" if how is How.CUT else "step_cancelled")
-    if how in (How.LEAVING, How.LEFT, How.CUT):
+        if not attempt.is_let_go:
+            life.let_go(row, "step_cut" if how is How.CUT else "step_cancelled")
         if attempt.calls and how is not How.LEAVING:
             await life.end_below(attempt)
         raise asyncio.CancelledError if isinstance(error, Severed) else error

@@ -132,14 +132,17 @@ class StepFailed(EverstepError):
         return self.failure.is_a(kind)
 
 
+_UNTOLD = Failure("MemoryError", "there was no memory to say more")
+
+
 class HalfDone(Refused):
     """A fault came while a checkpoint was put together: nothing of it is written, nor after it."""
 
     reason = "a fault came while its checkpoint was put together"
 
-    def __init__(self, task_id: str, failure: Failure) -> None:
-        self.failure = failure
-        super().__init__(task_id, str(failure))
+    def __init__(self, task_id: str) -> None:
+        self.failure = _UNTOLD
+        super().__init__(task_id, "the task begins again from what is stored")
 
 
 class Rejected(EverstepError):

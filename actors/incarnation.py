@@ -194,6 +194,7 @@ class Incarnation(Keeping):
     # --- how it ended -----------------------------------------------------------------
 
     async def _returned(self, value: Any) -> Exit | Again:
+        self.check_fenced()
         self.sync(self.root)
         if isinstance(value, Again):
             return value
@@ -222,7 +223,7 @@ class Incarnation(Keeping):
         if running:
             cleanup = self.environment.cleanup
             for attempt in await traffic.end(self.clock, running, Parted(), cleanup):
-                self.let_go(attempt.row, "step_cut")
+                self.let_go_of(attempt)
 
     def _unreadable(self, error: Exception) -> Halted:
         return Halted("state_unreadable", failure_of(error), self._command("resume()"))
@@ -264,8 +265,7 @@ class Incarnation(Keeping):
         if self._watch is not None:
             self._watch.cut()
         if not await self._over_within(WAKE_UP):
-            for attempt in traffic.attempts:
-                self.let_go(attempt.row, "step_cut")
+            self.let_all_go()
 
     def suspend(self, left: Left) -> None:
         """From now on every call of its code raises Suspended, and nothing of it is written."""

@@ -83,8 +83,10 @@ class Keeping:
 
     def breaks(self, fault: BaseException) -> None:
         """A checkpoint is half put together: the next life begins from what the store has."""
-        self.ledger.refuse(HalfDone(self.task_id, failure_of(fault)))
+        broken = HalfDone(self.task_id)
+        self.ledger.refuse(broken)
         self.fence()
+        broken.failure = failure_of(fault)
 
     def check_fenced(self) -> None:
         """Raise if nothing of this life may reach the ledger any more."""
@@ -174,12 +176,26 @@ class Keeping:
             self.journal.let_go(row, kind)
 
     def let_all_go(self) -> None:
-        """The task is to end now: record of each attempt that it was cut."""
+        """Record of each attempt that it was cut."""
         if self._begun:
             traffic = self.journal.traffic
-            attempts = [attempt.row for attempt in traffic.attempts]
-            for row in [*traffic.let_go_below(self.root), *attempts]:
+            for row in traffic.let_go_below(self.root):
                 self.let_go(row, "step_cut")
+            for attempt in traffic.attempts:
+                self.let_go_of(attempt)
+
+    def cut_short(self) -> None:
+        """The life ends in this very turn: let all its attempts go, and fence it."""
+        try:
+            self.let_all_go()
+        finally:
+            self.fence()
+
+    def let_go_of(self, attempt: Attempt) -> None:
+        """The same of an attempt in the air, which may never land; once."""
+        if not attempt.is_let_go:
+            attempt.is_let_go = True
+            self.let_go(attempt.row, "step_cut")
 
     def take_back(self, row: StepRow) -> None:
         """The caller of a step went away while its failure was written: it leaves nothing."""

@@ -91,7 +91,8 @@ class _Rare:
 class _Draft:
     """What has been added since the store took the last draft."""
 
-    __slots__ = ("events", "ledger", "rare", "size", "snapshots", "steps", "submitted", "waiters")
+    __slots__ = ("events", "ledger", "rare", "sealed", "size", "snapshots", "steps", "submitted",
+                 "waiters")  # fmt: skip
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
@@ -101,6 +102,7 @@ class _Draft:
         self.waiters: list[asyncio.Future[None]] = []
         self.size = 0
         self.submitted = False
+        self.sealed = False
         self.rare: _Rare | None = None
 
     def with_rare(self) -> _Rare:
@@ -300,7 +302,7 @@ class Ledger:
         draft.submitted = True
 
     def refuse(self, refusal: Refused) -> None:
-        """Take no more; what was not handed to the store yet is not written."""
+        """Take no more; of what was added, what the store has not sealed yet is not written."""
         if self.refusal is None:
             self.refusal = refusal
 
@@ -357,7 +359,7 @@ class Ledger:
         self._draft = None
         if self.refusal is not None:
             return None
-        self._latest = draft
+        self._latest, draft.sealed = draft, True
         now = self._environment.clock.now()
         after = self.progress.advanced(self.seq, self.event_seq, now)
         before, self._sealed, self.progress = self._sealed, after, after
@@ -375,10 +377,11 @@ class Ledger:
             self._latest = None
         if self.refusal is None:
             self.refusal = refusal
-        if self.refusal is None:
-            before, self.committed = self.committed, self._sealed
-            self._tell(draft.rare, before)
-        return self.refusal
+        if refusal is not None or not draft.sealed:
+            return self.refusal
+        before, self.committed = self.committed, self._sealed
+        self._tell(draft.rare, before)
+        return None
 
     def _tell(self, rare: _Rare | None, before: Progress | None) -> None:
         """Tell those whom a commit concerns."""

@@ -171,9 +171,9 @@ class Lives:
             self._hand_in_as(held, Released(late=held.steps_running))
 
     def _hand_in_as(self, life: Life, ended: Exit) -> None:
-        if life.incarnation is not None:
-            life.incarnation.fence()
         try:
+            if life.incarnation is not None:
+                life.incarnation.cut_short()
             if self._put(life, ended):
                 life.ledger.write()
         except (Refused, StoreFailed, StoreClosed) as failure:
@@ -220,15 +220,19 @@ class Lives:
             crashed = Crashed(cause.failure, never_retried=False)
         else:
             crashed = Crashed(failure_of(cause, final=True), never_retried=True)
-        while (row := await self._still_ours(life)) is not None:
+        seen: Progress | None = None
+        while (row := await self._still_ours(life)) is not None and row.progress != seen:
+            seen = row.progress
             _LOG.error("a write of the task %s was refused or failed: %s", life.task_id, cause)
-            life.ended, life.ledger = crashed, Ledger(self._environment, row)
-            apply(life.ledger, self._after_crash(row.progress, crashed))
+            life.ledger = Ledger(self._environment, row)
+            apply(life.ledger, self._after_crash(seen, crashed))
             try:
                 await life.ledger.durable()
             except Refused:
                 continue  # a write of its own was on its way, or somebody else has it now
+            life.ended = crashed
             self._escalate(life.ledger)
+            _tell(life, crashed)
             return
 
     async def _still_ours(self, life: Life) -> TaskRow | None:
@@ -285,8 +289,7 @@ class Lives:
             return False
         decision = decide(life.ledger.progress)
         if life.incarnation is not None:
-            life.incarnation.let_all_go()
-            life.incarnation.fence()
+            life.incarnation.cut_short()
         apply(life.ledger, decision)
         life.ledger.write()
         committed = self._own(life.ledger.durable())

@@ -88,7 +88,8 @@ def _read(file: Path, connection: sqlite3.Connection, read: Callable[[sqlite3.Co
     except EverstepError:
         raise
     except UNFIT as error:
-        raise StoreUnreadable(str(file), f"a row in it is damaged: {error}") from error
+        why, remedy = f"a row in it is damaged: {error}", "mend that row, or restore a backup"
+        raise StoreUnreadable(str(file), why, remedy) from error
     except sqlite3.OperationalError as error:
         if hasattr(error, "sqlite_errorcode"):
             raise

@@ -44,6 +44,7 @@ _OF_DISK = {
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_LOCKED,
     sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_READONLY,
     sqlite3.SQLITE_CANTOPEN,
 }
 
@@ -66,7 +67,7 @@ def alarm_of(error: Exception) -> Alarm:
 
 
 def is_of_disk(error: Exception) -> bool:
-    """Whether it is the disk that failed, and not what stands in the file."""
+    """Whether the disk failed, or a lock or a right on it: nothing is said of the file."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
     return code is not None and code & 0xFF in _OF_DISK
 

@@ -206,7 +206,7 @@ class Clean(Actor, name="lone.Clean"):
     ("how", "named"),
     [
         ("prompt", r"prompt='Delete caf\\udce9\?': has .* write prompt=name\.encode"),
-        ("choice", r"schema='caf\\udce9': has .* write schema=name\.encode"),
+        ("choice", r"schema=typing\.Literal\[.*\]: has .* write schema=Literal"),
         ("approval", r"approval='Delete caf\\udce9\?': as filled in for delete has .*{name!r}"),
         ("field", r"approval='Delete caf\\udce9\?': as filled in for delete_all has .*{name!r}"),
         ("server", r"id='caf\\udce9': has .* write id=name\.encode"),
