@@ -232,6 +232,7 @@ def _finish(
     output, value = codec.settle(value, where, life.limits)
     changes = attempt.changes()
     life.sync(call.scope)
+    outcome = value, ends_plan or not call.definition.options.lazy
     try:
         if changes is not NOTHING:
             adopt(call.scope.view, call.frame, changes, row.identity)
@@ -241,7 +242,7 @@ def _finish(
     except BaseException as fault:
         life.breaks(fault)
         raise
-    return value, ends_plan or not call.definition.options.lazy
+    return outcome
 
 
 def _checkpoint(

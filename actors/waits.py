@@ -83,7 +83,7 @@ class Waits:
         """A step backs off: where nothing else runs for `idle_after` seconds, no slot is needed."""
         self._calm = None
         only = self._life.journal.traffic.only_waits()
-        if only is None or self._seat is None or self.resting or not self._seat.held:
+        if only is None or self._seat is None or self.resting:
             return
         if not self._life.goes_on:
             return

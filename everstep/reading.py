@@ -170,8 +170,11 @@ def _object(data: Any) -> dict[str, Any]:
     return cast("dict[str, Any]", data) if isinstance(data, dict) else {"value": data}
 
 
-def step_record(row: StepRow, actor: type[Actor] | None) -> StepRecord:
-    """A step's row; its output decoded where the class is known and still reads it."""
+def step_record(row: StepRow, actor: type[Actor] | None, *, lives: bool) -> StepRecord:
+    """A step's row; its output decoded where the class is known and still reads it.
+
+    Where its task does not live, none of its attempts is under way, whatever ended them.
+    """
     return StepRecord(
         name=row.name,
         key=row.key,
@@ -182,7 +185,7 @@ def step_record(row: StepRow, actor: type[Actor] | None) -> StepRecord:
         error=None if row.error is None else read_failure(row.error),
         attempts=row.attempts,
         executions=row.serial,
-        running=bool(row.open),
+        running=lives and row.open == 1,
         started_at=in_utc(row.first_at),
         ended_at=in_utc_or_none(row.ended_at),
         next_attempt_at=in_utc_or_none(row.due_at) if row.outcome is None else None,

@@ -28,7 +28,7 @@ from .reading import (
     step_record,
 )
 from .session import Session
-from .storage.records import Status, TaskRow
+from .storage.records import LIVING, Status, TaskRow
 
 __all__ = ["Task"]
 
@@ -157,12 +157,12 @@ class Task(Generic[R_co]):
         """All steps that have begun, in the order in which they first did."""
         session = self._session()
         row = await session.row(self.id)
-        actor = session.catalogue.get(row.actor)
+        actor, lives = session.catalogue.get(row.actor), row.progress.status in LIVING
         records: list[StepRecord] = []
         after = 0
         while page := await session.store.steps(row.key, after=after):
             after = page[-1][0]
-            records += [step_record(step, actor) for _, step in page]
+            records += [step_record(step, actor, lives=lives) for _, step in page]
         return records
 
     async def effects(self) -> list[EffectRecord]:

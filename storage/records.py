@@ -12,13 +12,14 @@ from .mail import Mail, MessageRow
 from .pieces import ChunkRow
 from .record import record
 from .schedules import ScheduleChange
-from .states import ENDED, EffectState, Outcome, Status
+from .states import ENDED, LIVING, EffectState, Outcome, Status
 
 if TYPE_CHECKING:
     from .kin import Asks
 
 __all__ = [
     "ENDED",
+    "LIVING",
     "ChildRow",
     "Commit",
     "EffectRow",

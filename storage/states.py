@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["ENDED", "EffectState", "Outcome", "Status"]
+__all__ = ["ENDED", "LIVING", "EffectState", "Outcome", "Status"]
 
 
 class Status(StrEnum):
@@ -20,6 +20,9 @@ class Status(StrEnum):
 
 
 ENDED = frozenset({Status.SUCCEEDED, Status.FAILED, Status.CANCELLED})
+
+LIVING = frozenset({Status.RUNNING, Status.WAITING})
+"""There may be an actor of it in a process."""
 
 
 class Outcome(StrEnum):

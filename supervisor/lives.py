@@ -19,7 +19,7 @@ from ..actors.incarnation import Incarnation
 from ..actors.ledger import Ledger
 from ..actors.remedy import way_on
 from ..storage.errors import EverstepError, Refused, StoreClosed, StoreFailed
-from ..storage.records import EffectState, Loaded, Progress, Status, StepReset, TaskRow
+from ..storage.records import LIVING, EffectState, Loaded, Progress, Status, StepReset, TaskRow
 from .applying import apply
 from .decisions import Decision, after_crash, after_halt, after_release
 from .giving_up import escalation
@@ -36,9 +36,6 @@ _RECORDING = 5.0
 """Seconds in which the ends of lives must be recorded when the pool stops."""
 
 Resets = Iterable[StepReset]
-
-_LIVING = (Status.RUNNING, Status.WAITING)
-"""How the store shows a task of which there is a life."""
 
 
 class Lives:
@@ -241,7 +238,7 @@ class Lives:
         if row is None or row.key != life.key or row.progress.epoch != store.epoch:
             return None
         same = row.progress.incarnation == life.ledger.progress.incarnation
-        return row if same and row.progress.status in _LIVING else None
+        return row if same and row.progress.status in LIVING else None
 
     def _put(self, life: Life, ended: Exit) -> bool:
         """Put what follows from an end on the ledger; whether there is anything."""

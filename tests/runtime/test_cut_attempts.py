@@ -143,3 +143,14 @@ async def test_a_fault_amid_a_checkpoint_leaves_nothing_of_it(place: Place) -> N
         kinds = [one.kind async for one in task.events()]
         assert kinds.count("task_crashed") == kinds.count("told") == 1
         assert kinds.count("step_completed") == 2
+
+
+async def test_no_step_of_a_task_that_has_failed_is_shown_running(place: Place) -> None:
+    place.clock, Logging.executed = Failing(), 0
+    Logging.clock = place.clock
+    async with place.runtime(clock=place.clock, pool={"restart": Restart(0)}) as runtime:
+        task = await runtime.start(Logging())
+        with pytest.raises(TaskFailed, match="MemoryError"):
+            await task.result()
+
+        assert not any(one.running for one in await task.steps())

@@ -6,7 +6,7 @@ import asyncio
 from typing import ClassVar
 
 from everstep import Actor, Retry, Runtime, Status, step
-from tests.runtime.kit import Gate, Place, Plain, next_event, until
+from tests.runtime.kit import Gate, Place, Plain, Waiting, next_event, until
 from tests.runtime.pools import pool_of
 
 LONG, SHORT, CALM = 600.0, 5.0, 1.0
@@ -28,6 +28,29 @@ class Failing(Actor, name="long_backoffs.Failing"):
             raise ValueError("not yet")
         await self.gate.stop_at(self.name)
         return self.name
+
+
+class Wishing(Actor, name="long_backoffs.Wishing"):
+    """One step that fails and backs off for long; then a second one is called."""
+
+    go: ClassVar[asyncio.Event]
+    called: ClassVar[asyncio.Event]
+    second: ClassVar[asyncio.Task[None]]
+
+    @step(retry=Retry(max_attempts=2, backoff=lambda _: LONG, jitter="none"))
+    async def fails(self) -> None:
+        raise ValueError("not yet")
+
+    @step
+    async def other(self) -> None: ...
+
+    async def run(self) -> None:
+        first = asyncio.create_task(self.fails())
+        await self.go.wait()
+        Wishing.second = asyncio.create_task(self.other())
+        await asyncio.sleep(0)  # it waits for a slot now
+        self.called.set()
+        await first
 
 
 class Beside(Actor, name="long_backoffs.Beside"):
@@ -114,6 +137,25 @@ async def test_backoffs_that_end_together_wait_for_slots_and_go_before_the_queue
 
         Failing.gate.open(*Failing.gate.order)
         assert await queued.result() == "refunds: 2"
+
+
+async def test_a_slot_that_a_given_up_call_has_waited_for_goes_to_others(place: Place) -> None:
+    Wishing.go, Wishing.called, Waiting.gate = asyncio.Event(), asyncio.Event(), Gate()
+    async with place.runtime(pool={"max_running": 1}) as runtime:
+        task = await runtime.start(Wishing())
+        await next_event(task, "step_failed")
+        holder = await runtime.start(Waiting(name="b"))
+        await Waiting.gate.until("b")
+        Wishing.go.set()
+        await Wishing.called.wait()
+        Wishing.second.cancel()
+        await asyncio.wait([Wishing.second])
+
+        Waiting.gate.open("b")
+        await holder.result()
+        place.clock.advance(CALM)
+        assert await (await runtime.start(Plain())).result() == "refunds: 2"
+        assert (await task.status()).status is Status.RUNNING
 
 
 async def test_a_lane_whose_backoffs_end_beyond_its_limit_holds_up_no_other(place: Place) -> None:
