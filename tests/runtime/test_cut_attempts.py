@@ -69,6 +69,9 @@ class Failing(ManualClock):
         return super().now()
 
 
+async def nothing() -> None: ...
+
+
 class Logging(Actor, name="cut.Logging"):
     """Tells, appends and meets a fault in its second step."""
 
@@ -83,6 +86,7 @@ class Logging(Actor, name="cut.Logging"):
 
     @step
     async def two(self) -> None:
+        await self.ctx.once("known", nothing)  # the store knows of the attempt now
         self.done.append("two")
         self.ctx.emit("told", "two")
         Logging.executed += 1
