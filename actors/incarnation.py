@@ -164,11 +164,11 @@ class Incarnation(Keeping):
         if not isinstance(ended, Again):
             return ended
         await self._next_chapter()
-        return None
+        return Released() if self.is_fenced else None
 
     async def _conclude(self, value: Any, error: BaseException | None) -> Exit | Again:
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
-            self.fence()
+            self.cut_short()
             raise error
         await self._wind_up()
         if (refused := self.ledger.refusal) is not None:
@@ -265,7 +265,7 @@ class Incarnation(Keeping):
         if self._watch is not None:
             self._watch.cut()
         if not await self._over_within(WAKE_UP):
-            self.let_all_go()
+            self.cut_short()
 
     def suspend(self, left: Left) -> None:
         """From now on every call of its code raises Suspended, and nothing of it is written."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ..storage.errors import StaleIncarnation
+from ..storage.errors import EverstepError, StaleIncarnation
 from ..storage.records import EffectRow, EffectState, StepRow
 from .environment import Environment
 from .errors import LogItemChanged, Suspended
@@ -186,10 +187,9 @@ class Keeping:
 
     def cut_short(self) -> None:
         """The life ends in this very turn: let all its attempts go, and fence it."""
-        try:
+        with suppress(EverstepError):  # of the store, whose trouble is told elsewhere
             self.let_all_go()
-        finally:
-            self.fence()
+        self.fence()
 
     def let_go_of(self, attempt: Attempt) -> None:
         """The same of an attempt in the air, which may never land; once."""

@@ -221,7 +221,10 @@ class Lives:
         while (row := await self._still_ours(life)) is not None and row.progress != seen:
             seen = row.progress
             _LOG.error("a write of the task %s was refused or failed: %s", life.task_id, cause)
-            life.ledger = Ledger(self._environment, row)
+            life.ended, life.ledger = life.ended or crashed, Ledger(self._environment, row)
+            for step in await self._environment.store.open_steps([life.key]):
+                life.ledger.step(step._replace(open=0))
+                life.ledger.event("step_cut", step=step.identity)
             apply(life.ledger, self._after_crash(seen, crashed))
             try:
                 await life.ledger.durable()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import sqlite3
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
 
-from everstep import Actor, Restart, Status, Task, TaskFailed, step
+from everstep import Actor, Restart, Runtime, Status, Task, TaskFailed, step
 from everstep.testing import ManualClock
 from tests.runtime.kit import Gate, Place, until
 
@@ -70,6 +73,28 @@ class Failing(ManualClock):
 
 
 async def nothing() -> None: ...
+
+
+class Exiting(Actor, name="cut.Exiting"):
+    """Ends the process from within a step, beside another one."""
+
+    begun: ClassVar[asyncio.Event]
+
+    @step
+    async def beside(self) -> None:
+        await self.ctx.once("known", nothing)  # the store knows of the attempt now
+        self.begun.set()
+        await asyncio.Event().wait()
+
+    @step
+    async def leave(self) -> None:
+        raise SystemExit(3)
+
+    async def run(self) -> None:
+        other = asyncio.create_task(self.beside())
+        await self.begun.wait()
+        await self.leave()
+        await other
 
 
 class Logging(Actor, name="cut.Logging"):
@@ -136,6 +161,21 @@ async def test_what_a_cancelled_task_had_in_the_air_is_cut(place: Place) -> None
         assert [one.attempts for one in await task.steps()] == [1, 1]
 
 
+def test_what_was_in_the_air_beside_a_step_that_exits_is_cut(tmp_path: Path) -> None:
+    async def serve() -> None:
+        Exiting.begun = asyncio.Event()
+        async with Runtime(tmp_path / "tasks.db", grace=0) as runtime:
+            await (await runtime.start(Exiting())).result()
+
+    with pytest.raises(SystemExit):
+        asyncio.run(serve())
+
+    with contextlib.closing(sqlite3.connect(tmp_path / "tasks.db")) as connection:
+        found = connection.execute("SELECT identity FROM step WHERE open = 1").fetchall()
+        ends = connection.execute("SELECT step FROM event WHERE kind = 'step_cut'").fetchall()
+    assert (found, ends) == ([], [("beside",)])
+
+
 async def test_a_fault_amid_a_checkpoint_leaves_nothing_of_it(place: Place) -> None:
     place.clock, Logging.executed = Failing(), 0
     Logging.clock = place.clock
@@ -147,6 +187,7 @@ async def test_a_fault_amid_a_checkpoint_leaves_nothing_of_it(place: Place) -> N
         kinds = [one.kind async for one in task.events()]
         assert kinds.count("task_crashed") == kinds.count("told") == 1
         assert kinds.count("step_completed") == 2
+        assert (kinds.count("step_started"), kinds.count("step_cut")) == (3, 1)
 
 
 async def test_no_step_of_a_task_that_has_failed_is_shown_running(place: Place) -> None:
