@@ -134,8 +134,9 @@ async def _loaded(file: Path, items: int) -> tuple[float, float]:
         plan = await runtime.start(Filled(items=items))
         await plan.result()
         diary = runtime.get(Diary, "diary")
-        for _ in range(0, items, 500):
-            await asyncio.gather(*(diary.ask(Diary.note) for _ in range(500)))
+        for asked in range(0, items, 500):
+            now = min(500, items - asked)
+            await asyncio.gather(*(diary.ask(Diary.note) for _ in range(now)))
         server = runtime.task("diary")
         return await _load(plan, Filled, items), await _load(server, Diary, items)
 
