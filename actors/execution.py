@@ -182,10 +182,8 @@ async def _standing_by(
         if traffic.goes_on(call):
             life.let_go(row, "step_cancelled")
         raise
-    except BaseException:
-        traffic.goes_on(call)
-        raise
-    is_wanted = traffic.goes_on(call)
+    finally:
+        is_wanted = traffic.goes_on(call)
     life.check_fenced()
     if not is_wanted:
         raise _too_late(life, call)

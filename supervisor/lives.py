@@ -17,13 +17,13 @@ from ..actors.exits import Crashed, Exit, Fenced, Halted, Released
 from ..actors.failures import HalfDone, failure_of
 from ..actors.incarnation import Incarnation
 from ..actors.ledger import Ledger
-from ..actors.remedy import way_on
 from ..storage.errors import EverstepError, Refused, StoreClosed, StoreFailed
 from ..storage.records import LIVING, EffectState, Loaded, Progress, Status, StepReset, TaskRow
-from .applying import apply
+from .applying import apply, cut
 from .decisions import Decision, after_crash, after_halt, after_release
 from .giving_up import escalation
 from .life import Life
+from .notices import tell_of_end
 from .pool_spec import DEFAULT_RESTART, Pool
 from .restart import Restart
 from .seats import Seats
@@ -222,9 +222,7 @@ class Lives:
             seen = row.progress
             _LOG.error("a write of the task %s was refused or failed: %s", life.task_id, cause)
             life.ended, life.ledger = life.ended or crashed, Ledger(self._environment, row)
-            for step in await self._environment.store.open_steps([life.key]):
-                life.ledger.step(step._replace(open=0))
-                life.ledger.event("step_cut", step=step.identity)
+            cut(life.ledger, await self._environment.store.open_steps([life.key]))
             apply(life.ledger, self._after_crash(seen, crashed))
             try:
                 await life.ledger.durable()
@@ -232,7 +230,7 @@ class Lives:
                 continue  # a write of its own was on its way, or somebody else has it now
             life.ended = crashed
             self._escalate(life.ledger)
-            _tell(life, crashed)
+            tell_of_end(life.task_id, life.ledger.progress, crashed)
             return
 
     async def _still_ours(self, life: Life) -> TaskRow | None:
@@ -256,7 +254,7 @@ class Lives:
             return False  # it succeeded, or an operator has ended it
         decision, resets = self._decide(life, ended)
         apply(life.ledger, decision, resets)
-        _tell(life, ended)
+        tell_of_end(life.task_id, life.ledger.progress, ended)
         return True
 
     def _decide(self, life: Life, ended: Exit) -> tuple[Decision, Resets]:
@@ -362,31 +360,3 @@ def _late(life: Life) -> list[str]:
         return []
     steps = [f"{life.task_id} {step}" for step in life.ended.late]
     return steps or ([life.task_id] if life.ended.severed else [])
-
-
-def _tell(life: Life, ended: Exit) -> None:
-    """Say in the log what a person should know."""
-    progress = life.ledger.progress
-    if isinstance(ended, Halted) and progress.status is Status.PAUSED:
-        _LOG.error(
-            "the task %s is paused (%s): %s; to go on: %s",
-            life.task_id, ended.reason, ended.failure, ended.remedy,
-        )  # fmt: skip
-    elif not isinstance(ended, Crashed):
-        return
-    elif progress.status is Status.PAUSED:
-        to_go_on = way_on(life.task_id, progress.reason, ended.failure)
-        _LOG.error(
-            "the task %s is paused (%s): %s; to go on: %s\n%s",
-            life.task_id, progress.reason, ended.failure, to_go_on, ended.failure.traceback,
-        )  # fmt: skip
-    elif progress.status is Status.FAILED and ended.failure.was_rejected:
-        _LOG.warning(
-            "the task %s has failed (%s): %s",
-            life.task_id, progress.reason, ended.failure.message,
-        )  # fmt: skip
-    else:
-        how, failure = "crashed", ended.failure
-        if progress.status is Status.FAILED:
-            how = f"crashed for the last time and has failed ({progress.reason})"
-        _LOG.warning("the task %s %s: %s\n%s", life.task_id, how, failure, failure.traceback)

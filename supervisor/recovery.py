@@ -6,16 +6,15 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable
 
-from ..actors.blame import read_blame
 from ..actors.environment import Environment
 from ..actors.exits import Released
 from ..actors.ledger import Ledger
-from ..actors.remedy import way_on
 from ..storage.errors import Refused
-from ..storage.records import Status, StepRow, TaskRow
-from .applying import apply
+from ..storage.records import StepRow, TaskRow
+from .applying import apply, cut
 from .decisions import after_death, after_release
 from .giving_up import escalation
+from .notices import tell_of_deaths
 from .restart import Restart
 from .suspects import Orphans, counted
 
@@ -94,7 +93,7 @@ class Recovery:
             if len(ledgers) % _TURN == 0:
                 await asyncio.sleep(0)
         for ledger in await _written(ledgers):
-            _tell(ledger)
+            tell_of_deaths(ledger.row.id, ledger.progress)
             self._escalate(ledger)
 
     def _escalate(self, ledger: Ledger) -> None:
@@ -109,33 +108,20 @@ class Recovery:
         if died:
             alone = together.alone(row.progress)
             decision = after_death(row.progress, self._restart_of(row.pool), alone=alone)
+            _charge(ledger, steps, decision.progress.deaths_total)
         else:
             decision = after_release(row.progress, Released())
-        for step in steps:
-            self._close(ledger, step, decision.progress.deaths_total if died else None)
+            cut(ledger, steps)
         apply(ledger, decision)
         return ledger
 
-    def _close(self, ledger: Ledger, step: StepRow, deaths: int | None) -> None:
-        """End an attempt that was under way; with `deaths`, the death has cost it."""
-        if deaths is None:
-            ledger.step(step._replace(open=0))
-            return
-        ledger.step(step._replace(open=0, attempts=step.attempts + 1, deaths_seen=deaths))
-        ledger.event("step_died", step=step.identity, data={"attempt": step.attempts + 1})
 
-
-def _tell(ledger: Ledger) -> None:
-    """Say in the log that a task was given up for its deaths."""
-    progress, task_id = ledger.progress, ledger.row.id
-    words = {Status.PAUSED: "is paused", Status.FAILED: "has failed"}.get(progress.status)
-    if words is not None:
-        failure = read_blame(progress.error or b"{}").failure
-        to_go_on = way_on(task_id, progress.reason, failure)
-        _LOG.error(
-            "the task %s %s (%s): %s; to go on: %s",
-            task_id, words, progress.reason, failure, to_go_on,
-        )  # fmt: skip
+def _charge(ledger: Ledger, steps: Iterable[StepRow], deaths: int) -> None:
+    """End the attempts that were under way when the process died, which has cost them one each."""
+    for step in steps:
+        attempts = step.attempts + 1
+        ledger.step(step._replace(open=0, attempts=attempts, deaths_seen=deaths))
+        ledger.event("step_died", step=step.identity, data={"attempt": attempts})
 
 
 async def _written(ledgers: Iterable[Ledger]) -> list[Ledger]:

@@ -190,7 +190,7 @@ async def test_a_fault_of_ours_while_an_end_is_recorded_leaves_no_task_running(
     def fault(*_: object) -> None:
         raise ZeroDivisionError("a fault")
 
-    monkeypatch.setattr("everstep.supervisor.lives._tell", fault)
+    monkeypatch.setattr("everstep.supervisor.lives.tell_of_end", fault)
     Unsteady.errors = [ValueError("no")]
     async with place.runtime() as runtime:
         back = heard(runtime, "child_started", "tasks")
