@@ -345,7 +345,7 @@ class Ctx(Telling, Offspring):
         row = life.take(call)
         if row is not None and row.output is not None:
             return row.output
-        life.journal.enter_live(life.root.view)
+        life.go_live()
         output, now, ledger = answer(), life.clock.now(), life.ledger
         progress = ledger.progress
         row = rows.first(call, ledger.row.key, progress.chapter, life.schema.version, 0, now)

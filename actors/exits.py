@@ -59,7 +59,10 @@ class Left:
 
 @record
 class Fenced:
-    """The store refused a write of this life: somebody else owns the task, or the store is gone."""
+    """Nothing of this life is written any more.
+
+    Somebody else owns the task, the store is gone, or a fault left a write half put together.
+    """
 
     refusal: EverstepError
 

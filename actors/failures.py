@@ -136,13 +136,20 @@ _UNTOLD = Failure("MemoryError", "there was no memory to say more")
 
 
 class HalfDone(Refused):
-    """A fault came while a checkpoint was put together: nothing of it is written, nor after it."""
+    """A fault came while a write was put together: nothing of it is written, nor after it."""
 
-    reason = "a fault came while its checkpoint was put together"
+    reason = "a fault came while it was put together"
 
     def __init__(self, task_id: str) -> None:
         self.failure = _UNTOLD
         super().__init__(task_id, "the task begins again from what is stored")
+
+    @classmethod
+    def by(cls, task_id: str, fault: BaseException) -> HalfDone:
+        """The same, with what is known of the fault."""
+        broken = cls(task_id)
+        broken.failure = failure_of(fault)
+        return broken
 
 
 class Rejected(EverstepError):

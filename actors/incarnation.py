@@ -21,7 +21,7 @@ from .endings import crashed_by
 from .environment import Environment
 from .errors import BadCall, ReplayMismatch, StateUnreadable, Suspended, UnaskedCancellation
 from .execution import perform
-from .exits import Crashed, Exit, Fenced, Halted, Left, Released, Succeeded
+from .exits import Exit, Fenced, Halted, Left, Released, Succeeded
 from .failures import failure_of
 from .history import chapter_view, lifted, present_view
 from .identity import chapter_prefix
@@ -97,7 +97,7 @@ class Incarnation(Keeping):
             return Fenced(self.ledger.refusal or error)
         except Exception as bug:  # noqa: BLE001  (a task is never left without a verdict)
             _LOG.exception("a life of the task %s ended by a fault of everstep", self.task_id)
-            return Crashed(failure_of(bug), never_retried=False)
+            return Fenced(self.breaks(bug))
         finally:
             self.fence()
             self.waits.end()
@@ -200,8 +200,8 @@ class Incarnation(Keeping):
             return value
         codec = result_codec(self.actor)
         output, _ = codec.settle(value, "the result of the task", self.limits)
-        self.journal.enter_live(self.root.view)
-        self.journal.succeeded(output)
+        self.go_live()
+        self.wholly(self.journal.succeeded, output)
         await self.ledger.durable()
         return Succeeded()
 
@@ -385,8 +385,8 @@ class Incarnation(Keeping):
 
     async def _next_chapter(self) -> None:
         """Begin `run` anew on the present state, with nothing behind it. One commit."""
-        self.journal.enter_live(self.root.view)
-        self.journal.next_chapter(self.root.view)
+        self.go_live()
+        self.wholly(self.journal.next_chapter, self.root.view)
         self.root.ended = True
         await self.ledger.durable()
         loaded = await load(self)

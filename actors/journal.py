@@ -59,9 +59,8 @@ class Journal:
         self._record(*self.run_changes.note(changes))
 
     def enter_live(self, view: Actor) -> None:
-        """The code has come to something that the store does not know yet."""
-        if not self.run_changes.live:
-            self._record(*self.run_changes.go_live(view, self.recollection))
+        """Record what `run` left differently while it repeated what the store knows."""
+        self._record(*self.run_changes.go_live(view, self.recollection))
 
     def _record(self, fields: dict[str, bytes], appends: dict[str, list[bytes]]) -> None:
         if fields or appends:

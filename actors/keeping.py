@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 from ..storage.errors import EverstepError, StaleIncarnation
 from ..storage.records import EffectRow, EffectState, StepRow
@@ -13,7 +14,7 @@ from .failures import HalfDone, failure_of
 from .identity import inside
 from .journal import Journal
 from .ledger import Ledger
-from .state import NOTHING, changed_items, collect, rebase
+from .state import NOTHING, Changes, changed_items, collect, rebase
 
 if TYPE_CHECKING:
     from .attempt import Attempt
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from .waits import Waits
 
 __all__ = ["Keeping"]
+
+_P = ParamSpec("_P")
 
 
 class Keeping:
@@ -82,12 +85,24 @@ class Keeping:
                 attempt.flush()
             self.is_fenced = True
 
-    def breaks(self, fault: BaseException) -> None:
-        """A checkpoint is half put together: the next life begins from what the store has."""
+    def wholly(self, work: Callable[_P, None], *args: _P.args, **kwargs: _P.kwargs) -> None:
+        """Do what must not be done by half: after a fault in it nothing of this life is written."""
+        try:
+            work(*args, **kwargs)
+        except BaseException as fault:
+            self.breaks(fault)
+            raise
+
+    def breaks(self, fault: BaseException) -> EverstepError:
+        """What is to be recorded is half put together: the next life begins from the store's.
+
+        Returns why nothing more is taken from this one.
+        """
         broken = HalfDone(self.task_id)
         self.ledger.refuse(broken)
         self.fence()
         broken.failure = failure_of(fault)
+        return self.ledger.refusal or broken
 
     def check_fenced(self) -> None:
         """Raise if nothing of this life may reach the ledger any more."""
@@ -128,7 +143,7 @@ class Keeping:
 
     def sets_out(self) -> None:
         """A step is under way, which keeps the life from resting."""
-        self.journal.enter_live(self.root.view)
+        self.go_live()
         self.journal.traffic.enters()
 
     def arrives(self, call: Call) -> None:
@@ -150,9 +165,17 @@ class Keeping:
         if self.environment.debug:
             self.check_logs(scope)
         if changes is not NOTHING:
-            rebase(scope.view, changes)
-            if scope is self.root:
-                self.journal.run_changed(changes)
+            self.wholly(self._take_over, scope, changes)
+
+    def _take_over(self, scope: Scope, changes: Changes) -> None:
+        rebase(scope.view, changes)
+        if scope is self.root:
+            self.journal.run_changed(changes)
+
+    def go_live(self) -> None:
+        """The code has come to something that the store does not know yet."""
+        if not self.journal.run_changes.live:
+            self.wholly(self.journal.enter_live, self.root.view)
 
     def check_logs(self, scope: Scope) -> None:
         """Raise LogItemChanged where code of this scope changed an item that is written already."""

@@ -34,6 +34,7 @@ from ..storage.records import (
 )
 from ..storage.schedules import ScheduleChange
 from .environment import Environment
+from .failures import HalfDone
 
 __all__ = ["Ledger"]
 
@@ -111,7 +112,10 @@ class _Draft:
         return self.rare
 
     def seal(self) -> Commit | None:
-        return self.ledger.seal(self)
+        try:
+            return self.ledger.seal(self)
+        except Exception as fault:
+            raise HalfDone.by(self.ledger.row.id, fault) from fault
 
     def settle(self, refusal: Refusal | None) -> None:
         refused = self.ledger.settled(self, refusal)

@@ -154,7 +154,7 @@ async def _do(once: _Once) -> Any:
     life = once.scope.life
     if not once.scope.identity:
         await life.gate()
-        life.journal.enter_live(life.root.view)
+        life.go_live()
         life.ledger.due(None)  # beside this, no step only backs off
     row = _record(once, EffectState.INTENT)
     try:

@@ -87,7 +87,7 @@ def under_way(call: Call) -> Generator[None]:
     life = call.scope.life
     call.takes_off()
     try:
-        life.journal.enter_live(life.root.view)
+        life.go_live()
         yield
     finally:
         call.has_landed()

@@ -39,7 +39,10 @@ class Draft(Protocol):
     """
 
     def seal(self) -> Write | None:
-        """The finished write; None when nothing is left to write: then `settle` gets None."""
+        """The finished write; None when nothing is left to write: then `settle` gets None.
+
+        With a Refused that it raises it is settled, with any other error as refused for that.
+        """
         ...
 
     def settle(self, refusal: Refusal | None) -> None: ...

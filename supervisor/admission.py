@@ -227,14 +227,14 @@ class Admission:
             await self._commons.recover()
         self._pacing.settle()
         looked = self._moment()
-        if self._look_due:
+        look_due, self._look_due = self._look_due, False  # what falls due from here on rings again
+        if look_due:
             await self._waking.run()
         if self._suspects and not self._lineup.busy and self.room > 0:
             await self._admit_suspects()
         if self._queued:
             await self._admit_queued()
-        if self._look_due:
-            self._look_due = False
+        if look_due:
             await self._arm_next_due(looked)
             await self._strangers.report(self._spec.name)
         self._pacing.arm(waiting=self._queued or self._suspects)

@@ -132,7 +132,7 @@ class Writer:
                 write = draft.seal()
             except Exception as error:  # noqa: BLE001  the writer must outlive any draft
                 self._report(draft, error)
-                self._settle_one(draft, Refused("?", f"it could not be sealed: {error!r}"))
+                self._settle_one(draft, _refusal(error))
                 continue
             if write is None:
                 self._settle_one(draft, None)
@@ -242,3 +242,10 @@ class Writer:
         self._loop.call_exception_handler(
             {"message": f"called by the store, this failed: {culprit!r}", "exception": error}
         )
+
+
+def _refusal(error: Exception) -> Refused:
+    """As what a draft is settled that could not be sealed."""
+    return (
+        error if isinstance(error, Refused) else Refused("?", f"it could not be sealed: {error!r}")
+    )

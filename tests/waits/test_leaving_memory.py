@@ -283,3 +283,41 @@ async def test_a_failure_beside_a_wait_ends_the_task_without_waiting(place: Plac
     async with place.runtime(pool={"restart": Restart(0)}) as runtime:
         with pytest.raises(TaskFailed, match="PermissionError"):
             await (await runtime.start(Failing(way=""))).result()
+
+
+class Dozer(Actor, name="waits.Dozer"):
+    """Sleeps for less than the time after which a pool looks at everything again."""
+
+    async def run(self) -> None:
+        await self.ctx.sleep(10)
+
+
+async def test_a_wait_that_falls_due_while_the_pool_looks_for_others_is_woken_next(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with place.runtime(pool={"max_running": 1}, idle_after=0) as runtime:
+        dozing = await runtime.start(Dozer())
+        await next_event(dozing, "task_suspended")
+        store, looks = runtime._open().store, list[str]()  # pyright: ignore[reportPrivateUsage]  # to hear of it
+        lanes, due_waits = store.lanes, store.due_waits
+
+        async def heard_lanes(*args: Any, **options: Any) -> Any:
+            if not looks:
+                place.clock.advance(10)
+            looks.append("for the queued")
+            return await lanes(*args, **options)
+
+        async def heard_due_waits(*args: Any, **options: Any) -> Any:
+            looks.append("for the due")
+            return await due_waits(*args, **options)
+
+        async def strangers(*_: Any, **__: Any) -> dict[str, int]:
+            return {}  # at once, without a turn of the loop in which the timer could ring
+
+        monkeypatch.setattr(store, "lanes", heard_lanes)
+        monkeypatch.setattr(store, "due_waits", heard_due_waits)
+        monkeypatch.setattr(store, "strangers", strangers)
+        await asyncio.gather(*[(await runtime.start(Plain())).result() for _ in range(2)])
+
+        await dozing.result()
+        assert looks[:2] == ["for the queued", "for the due"]
