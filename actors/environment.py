@@ -50,6 +50,9 @@ class Environment:
     on_woken: Callable[[int], None] | None = None
     """Told on the loop after a commit that may have queued the task of this key, or one that it
     has started, and was not its own."""
+    on_leaving: Callable[[int, SystemExit], None] | None = None
+    """Told on the loop that a step of the task of this key has ended the process, from within an
+    asyncio task of the user's."""
     make_sure: Callable[[type[Actor], str], Awaitable[Recipient]] = field(init=False)
     """A server of this class and id as it stands, created unless it exists. Raises TaskExists."""
     check_child: Callable[[type[Actor], str, int, str | None], None] = field(init=False)

@@ -287,6 +287,8 @@ async def _ended(
         raise error
     if call.scope.ended or attempt.halted:
         how = How.CUT  # the step above has ended without it, or the task goes on in no way
+    if isinstance(error, SystemExit):
+        life.leaves_by(error)
     if how in (How.LEAVING, How.LEFT, How.CUT):
         if not attempt.is_let_go:
             life.let_go(row, "step_cut" if how is How.CUT else "step_cancelled")
@@ -326,6 +328,12 @@ def _forget_inner_failures(life: Incarnation, attempt: Attempt, error: BaseExcep
 
 async def _try_again(life: Incarnation, row: StepRow, failure: Failure, wait: float) -> StepRow:
     """Record a failed attempt before its backoff."""
+    row = life.wholly(_put_retry, life, row, failure, wait)
+    await life.ledger.durable()
+    return row
+
+
+def _put_retry(life: Incarnation, row: StepRow, failure: Failure, wait: float) -> StepRow:
     due = due_in(life.clock, wait)
     row = rows.failed(row, failure.encoded(), due, life.clock.now())
     life.journal.step(row)
@@ -333,13 +341,26 @@ async def _try_again(life: Incarnation, row: StepRow, failure: Failure, wait: fl
     data = {"attempt": row.attempts, "error": str(failure), "retry_in": wait}
     life.ledger.event("step_failed", step=row.identity, data=data)
     life.journal.backs_off(row.identity, due)
-    await life.ledger.durable()
     return row
 
 
 async def _used_up(life: Incarnation, call: Call, row: StepRow, failure: Failure) -> StepFailed:
     """Record that the step has failed for good; the exception to raise."""
     life.check_fenced()
+    row, answered = life.wholly(_put_failure, life, call, row, failure)
+    try:
+        await life.ledger.durable()
+    except asyncio.CancelledError:
+        if not answered:
+            life.take_back(row)
+        raise
+    return _step_failed(call, row, failure)
+
+
+def _put_failure(
+    life: Incarnation, call: Call, row: StepRow, failure: Failure
+) -> tuple[StepRow, bool]:
+    """Put the last failure on the ledger: its row, and whether somebody was answered with it."""
     ledger = life.ledger
     row = row._replace(
         open=0,
@@ -353,14 +374,7 @@ async def _used_up(life: Incarnation, call: Call, row: StepRow, failure: Failure
     data = {"attempt": row.attempts, "error": str(failure), "final": True}
     ledger.event("step_failed", step=row.identity, data=data)
     life.remember(call, row)
-    answered = call.errand is not None and call.errand.failed(life, row.attempts, failure)
-    try:
-        await ledger.durable()
-    except asyncio.CancelledError:
-        if not answered:
-            life.take_back(row)
-        raise
-    return _step_failed(call, row, failure)
+    return row, call.errand is not None and call.errand.failed(life, row.attempts, failure)
 
 
 def _tell(life: Incarnation, row: StepRow, failure: Failure, what_next: str) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from ..storage.errors import EverstepError, StaleIncarnation
 from ..storage.records import EffectRow, EffectState, StepRow
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Keeping"]
 
 _P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 class Keeping:
@@ -85,10 +87,10 @@ class Keeping:
                 attempt.flush()
             self.is_fenced = True
 
-    def wholly(self, work: Callable[_P, None], *args: _P.args, **kwargs: _P.kwargs) -> None:
+    def wholly(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Do what must not be done by half: after a fault in it nothing of this life is written."""
         try:
-            work(*args, **kwargs)
+            return work(*args, **kwargs)
         except BaseException as fault:
             self.breaks(fault)
             raise
@@ -219,6 +221,21 @@ class Keeping:
         if not attempt.is_let_go:
             attempt.is_let_go = True
             self.let_go(attempt.row, "step_cut")
+
+    def leaves_by(self, leaving: SystemExit) -> None:
+        """A step is left by this, which ends the process where it also leaves its asyncio task.
+
+        That is told when the loop runs next, as it does for whoever cancels all that is left.
+        """
+
+        def left(task: asyncio.Task[Any]) -> None:
+            told = self.environment.on_leaving
+            if told is not None and not task.cancelled() and task.exception() is leaving:
+                told(self.ledger.row.key, leaving)
+
+        task = asyncio.current_task()
+        if task is not None:
+            task.add_done_callback(left)
 
     def take_back(self, row: StepRow) -> None:
         """The caller of a step went away while its failure was written: it leaves nothing."""

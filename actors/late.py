@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..storage.clock import Clock
-from ..storage.errors import EverstepError
 from ..storage.interface import Refusal
 from ..storage.records import EffectRow, EffectState, Receipt
 from .traffic import resolve, settled_within
@@ -63,7 +62,7 @@ class RunningCall:
                 return
             try:
                 self.comes_late(encode(call.result()))
-            except EverstepError as error:
+            except Exception as error:  # noqa: BLE001  (whoever would repeat the call waits for it)
                 self._over()
                 key = self._row.key
                 _LOG.warning("the receipt of %s of %s is lost: %s", key, self._task_id, error)

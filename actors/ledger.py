@@ -283,9 +283,8 @@ class Ledger:
         self.event_bytes(kind, step, None if data is None else to_json(data))
 
     def event_bytes(self, kind: str, step: str | None, data: bytes | None) -> None:
+        draft, now = self._draft or self._open(), self._environment.clock.now()
         self.event_seq += 1
-        draft = self._draft or self._open()
-        now = self._environment.clock.now()
         draft.events.append(EventRow(self.row.key, self.event_seq, now, kind, step, data))
         draft.size += 0 if data is None else len(data)
 

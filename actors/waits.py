@@ -115,7 +115,7 @@ class Waits:
         """
         answer = await self.stand(wait, ready)
         assert wait.row is not None  # only a server stands in a wait that has none
-        return self._record(wait.row, answer)
+        return self._life.wholly(self._record, wait.row, answer)
 
     async def stand(self, wait: Wait, ready: Callable[[], Awaitable[T | None]]) -> T:
         """The same, without a record of the answer, which is returned."""
@@ -323,16 +323,11 @@ class Waits:
 
     def _leave(self, status: Status) -> None:
         """Write that nobody holds the task, fence the life, and only then end its code."""
-        life, ledger = self._life, self._life.ledger
+        life = self._life
         self._disarm()
         self.resting = False
-        ledger.change(status=status, epoch=None)
-        if status is Status.WAITING:
-            self._leave_word()
-        ledger.due(self._earliest() if status is Status.WAITING else None)
-        ledger.event("task_suspended")
-        with contextlib.suppress(EverstepError):  # `live` awaits the ledger, and is told
-            ledger.write()
+        with contextlib.suppress(Exception):  # `live` awaits the ledger, and is told
+            life.wholly(self._suspended, status)
         life.suspend(Left())
         for task in self._seen.tasks:
             task.add_done_callback(unheard)
@@ -341,6 +336,15 @@ class Waits:
                 wait.woken.set_exception(Suspended(life.task_id))
         for task in self._seen.held:
             life.cancel_code(task)
+
+    def _suspended(self, status: Status) -> None:
+        ledger = self._life.ledger
+        ledger.change(status=status, epoch=None)
+        if status is Status.WAITING:
+            self._leave_word()
+        ledger.due(self._earliest() if status is Status.WAITING else None)
+        ledger.event("task_suspended")
+        ledger.write()
 
     def _leave_word(self) -> None:
         """Say in the commit with which the life leaves memory what is to wake the task."""

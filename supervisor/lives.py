@@ -111,6 +111,8 @@ class Lives:
             ended = await begun.live() if isinstance(begun, Incarnation) else begun
             await self._record(life, ended)
         except (KeyboardInterrupt, SystemExit) as leaving:
+            if isinstance(life.ended, Crashed):
+                return  # by a step in a task of its own, and the process is ending by that already
             self._note_leaving(life, leaving)
             raise
         except Exception as bug:
@@ -161,6 +163,12 @@ class Lives:
         if isinstance(leaving, SystemExit):
             self._hand_in_as(life, Crashed(failure_of(leaving), never_retried=False))
         self._on_leaving()
+
+    def leaves(self, key: int, leaving: BaseException) -> None:
+        """The same, from an asyncio task that the code of this task has made."""
+        life = self._held.get(key)
+        if life is not None:
+            self._note_leaving(life, leaving)
 
     def hand_in(self) -> None:
         """Give all lives back in this very turn, since the loop is about to end."""

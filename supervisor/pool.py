@@ -171,6 +171,10 @@ class LivePool:
 
     # --- told from below ----------------------------------------------------------------------
 
+    def leaves(self, key: int, leaving: BaseException) -> None:
+        """A task, where it is one of this pool, ends the process."""
+        self._lives.leaves(key, leaving)
+
     def _present(self) -> Pool:
         return self.spec
 

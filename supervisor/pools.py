@@ -55,6 +55,7 @@ class Pools:
         """Tasks of closed pools that do not end although their life is over."""
         self._deadline: float | None = None
         self._cleanup = environment.cleanup
+        environment.on_leaving = self._leaves
 
     # --- for their supervisors --------------------------------------------------------------
 
@@ -164,6 +165,10 @@ class Pools:
         return [*self._running.values(), *self._leaving]
 
     # --- told from below ------------------------------------------------------------------------
+
+    def _leaves(self, key: int, leaving: BaseException) -> None:
+        for pool in self._all():
+            pool.leaves(key, leaving)
 
     def _hand_in(self) -> None:
         """A task ends the process, and with it those of all pools."""

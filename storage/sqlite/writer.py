@@ -90,8 +90,7 @@ class Writer:
 
         The connection stays open. A cancelled caller is only held up until that is done.
         """
-        self._closing = True
-        self._more.set()
+        self._close_now()
         await to_the_end(self._task)
 
     @property
@@ -102,7 +101,7 @@ class Writer:
     # --- the task -------------------------------------------------------------------------
 
     async def _work(self) -> None:
-        """Write batches until closed. Cancelled, which only the end of the loop does: closes."""
+        """Write batches until closed. Cancelled, as the end of the loop alone does, it closes."""
         while not self._closing:
             try:
                 await self._more.wait()
@@ -117,8 +116,13 @@ class Writer:
                 self._settle_one(self._queue.popleft(), self._failure())
 
     def _loop_ends(self) -> None:
+        """Close after one more turn of the loop, in which others hand in what they have left."""
         self._ended_early = self._ended_early or not self._closing
+        self._loop.call_soon(self._close_now)
+
+    def _close_now(self) -> None:
         self._closing = True
+        self._more.set()
 
     def _seal(self) -> tuple[list[Draft], list[Write]]:
         """Take a batch from the queue, up to the cap."""

@@ -1,6 +1,7 @@
 """Leaving a runtime: in order, bounded, whatever the tasks and the caller do."""
 
 import asyncio
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -66,6 +67,25 @@ class Leaving(Actor, name="stopping.Leaving"):
 
     async def run(self) -> None:
         await self.leave()
+
+
+class LeavingBeside(Leaving, name="stopping.LeavingBeside"):
+    """The same from within an asyncio task of its own, which is waited for as it says."""
+
+    way: str = "gather"
+
+    async def run(self) -> None:
+        match self.way:
+            case "gather":
+                await asyncio.gather(self.leave(), asyncio.sleep(3600))
+            case "task group":
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(self.leave())
+                    group.create_task(asyncio.sleep(3600))
+            case _:
+                leaving = asyncio.create_task(self.leave())
+                await asyncio.Event().wait()
+                await leaving
 
 
 @pytest.fixture(autouse=True)
@@ -290,6 +310,27 @@ def test_a_task_that_exits_the_process_stops_it_in_order_and_counts_as_a_crash(
 
     info = asyncio.run(_status(path, "x"))
     assert (info.status, info.crashes, info.deaths) == (Status.QUEUED, 1, 0)
+
+
+@pytest.mark.parametrize("way", ["gather", "task group", "not at all"])
+def test_a_step_that_exits_the_process_is_a_crash_of_its_task_alone_whoever_calls_it(
+    tmp_path: Path, gate: Gate, way: str
+) -> None:
+    Leaving.error = SystemExit(3)
+    path = tmp_path / "tasks.db"
+
+    async def serve() -> None:
+        async with Runtime(path, grace=0) as runtime:
+            await runtime.start(Waiting(name="n"), id="n")
+            await gate.until("n")
+            await (await runtime.start(LeavingBeside(way=way), id="x")).result()
+
+    with pytest.raises(SystemExit):
+        asyncio.run(serve())
+
+    info, beside = asyncio.run(_status(path, "x")), asyncio.run(_status(path, "n"))
+    assert (info.status, info.crashes, info.deaths) == (Status.QUEUED, 1, 0)
+    assert (beside.status, beside.crashes, beside.deaths) == (Status.QUEUED, 0, 0)
 
 
 @pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()])

@@ -1,0 +1,147 @@
+"""A fault of the interpreter, such as a MemoryError, at whatever place: half of nothing is kept."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from everstep import Actor, Log, Retry, StepFailed, none, step
+from everstep.testing import ManualClock
+from tests.runtime.kit import Place, kinds
+
+ENDS = ("step_completed", "step_failed", "step_cut", "step_cancelled")
+SOON = Retry(backoff=none())
+
+
+class Faulty(ManualClock):
+    """Raises once, when an actor's own machinery has asked it so many times from `left` on."""
+
+    left = 0
+
+    def now(self) -> float:
+        asking = sys._getframe(1).f_globals["__name__"]  # pyright: ignore[reportPrivateUsage]
+        if asking.startswith("everstep.actors."):
+            self.left -= 1
+            if self.left == 0:
+                raise MemoryError
+        return super().now()
+
+
+class Faulted(Actor, name="faults.Faulted"):
+    """Meets a fault in its first life."""
+
+    clock: ClassVar[Faulty]
+    fault: ClassVar[int]
+
+    seen: int = 0
+    places: Log[str] = Log()
+
+    def meet(self) -> None:
+        self.clock.left, Faulted.fault = self.fault, 0
+
+
+class Travelling(Faulted, name="faults.Travelling"):
+    """Changes its state in `run` and in steps, one within another."""
+
+    @step(retry=SOON)
+    async def go(self, where: str) -> None:
+        self.places.append(where)
+        await self.look()
+
+    @step(retry=SOON)
+    async def look(self) -> None:
+        self.seen += 1
+
+    async def run(self) -> tuple[int, list[str]]:
+        self.meet()
+        self.places.append("home")
+        await self.go("Bergen")
+        self.seen += 10
+        await self.go("Oslo")
+        self.places.append("home")
+        return self.seen, list(self.places)
+
+
+class Listening(Faulted, name="faults.Listening"):
+    """Leaves memory for each message, which the step after it answers."""
+
+    @step(retry=SOON)
+    async def hear(self, what: str) -> None:
+        self.places.append(what)
+
+    async def run(self) -> tuple[int, list[str]]:
+        self.meet()
+        for _ in range(2):
+            await self.hear(await self.ctx.receive(str))
+            self.seen += 1
+        return self.seen, list(self.places)
+
+
+class Turning(Faulted, name="faults.Turning"):
+    """Three chapters."""
+
+    async def run(self) -> tuple[int, list[str]]:
+        if not self.seen:
+            self.meet()
+        self.seen += 1
+        self.places.append(str(self.seen))
+        return (self.seen, list(self.places)) if self.seen == 3 else self.ctx.again()
+
+
+class Failing(Faulted, name="faults.Failing"):
+    """Goes on after a step that has failed for good."""
+
+    @step(retry=Retry(max_attempts=2, backoff=none()))
+    async def fail(self) -> None:
+        self.places.append("nowhere")
+        raise OSError("no way")
+
+    async def run(self) -> tuple[int, list[str]]:
+        self.meet()
+        try:
+            await self.fail()
+        except StepFailed as failed:
+            self.places.append(failed.failure.message)
+        return self.seen, list(self.places)
+
+
+RESULTS: list[tuple[type[Faulted], tuple[int, list[str]]]] = [
+    (Travelling, (12, ["home", "Bergen", "Oslo", "home"])),
+    (Listening, (2, ["a", "b"])),
+    (Turning, (3, ["1", "2", "3"])),
+    (Failing, (0, ["no way"])),
+]
+
+
+def places(given: Place, folder: Path) -> Iterator[Place]:
+    for number in count():
+        yield Place(None if given.path is None else folder / f"tasks{number}.db")
+
+
+@pytest.mark.parametrize(("kind", "expected"), RESULTS)
+async def test_a_task_ends_as_if_a_fault_had_not_been(
+    place: Place, tmp_path: Path, kind: type[Faulted], expected: tuple[int, list[str]]
+) -> None:
+    """At each reading of the clock, from the beginning of `run` to its end."""
+    crashes = 0
+    for number, here in enumerate(places(place, tmp_path), start=1):
+        here.clock = Faulted.clock = Faulty()
+        Faulted.fault = number
+        async with here.runtime(clock=here.clock, idle_after=0) as runtime:
+            task = await runtime.start(kind())
+            for message in ("a", "b") if kind is Listening else ():
+                await task.send(message)
+            result = await task.result()
+            written = await kinds(task)
+        here.discard()
+        assert tuple(result) == expected, number
+        assert written.count("step_started") == sum(map(written.count, ENDS)), (number, written)
+        crashes += written.count("task_crashed")
+        if here.clock.left > 0:
+            break
+    assert crashes > 3
