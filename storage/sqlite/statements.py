@@ -120,7 +120,10 @@ def _write_alone(
 
 
 def _write_commits(connection: sqlite3.Connection, commits: Sequence[Commit]) -> None:
-    """Write commits of which only the first may have resets, one table after the other."""
+    """Write commits of which only the first may have resets, one table after the other.
+
+    Their events go before what wakes others: whom that tells of it has the higher number by then.
+    """
     steps: list[StepRow] = []
     events: list[EventRow] = []
     first: list[SnapshotRow] = []
@@ -138,10 +141,10 @@ def _write_commits(connection: sqlite3.Connection, commits: Sequence[Commit]) ->
     for commit in others[:1]:
         _reset(connection, commit.resets)
     _in_runs(connection, map(step_write, steps))
-    for commit in others:
-        _write_others(connection, commit)
     if events:
         insert_events(connection, events)
+    for commit in others:
+        _write_others(connection, commit)
 
 
 def _has_others(commit: Commit) -> bool:
