@@ -19,6 +19,7 @@ from .approval import approval_of, approved
 from .attempt import Attempt
 from .errors import ConflictingChange, ProcessDied, UnaskedCancellation
 from .failures import Failure, StepFailed, failure_of, found_in, read_failure
+from .foreign import is_kind, log_error
 from .leash import Severed
 from .retry import Retry, any_matches, delay, verdict
 from .scope import Call
@@ -294,12 +295,12 @@ async def _ended(
             life.let_go(row, "step_cut" if how is How.CUT else "step_cancelled")
         if attempt.calls and how is not How.LEAVING:
             await life.end_below(attempt)
-        raise asyncio.CancelledError if isinstance(error, Severed) else error
+        raise asyncio.CancelledError if is_kind(error, Severed) else error
     if attempt.calls:
         await _end_below(life, attempt, row)
     if attempt.cause is not None:
         error = attempt.cause
-    elif isinstance(error, asyncio.CancelledError):
+    elif is_kind(error, asyncio.CancelledError):
         error = UnaskedCancellation(f"step {row.identity}")
     _forget_inner_failures(life, attempt, error)
     final = how is How.HOPELESS or any_matches(error, retry.give_up_on)
@@ -314,8 +315,8 @@ def _delay(life: Incarnation, retry: Retry, attempt: int, error: BaseException) 
     """The backoff in seconds; the default one where that of the step is broken."""
     try:
         return delay(retry, attempt, life.environment.chance, error)
-    except Exception:  # noqa: BLE001  (a function of the user's)
-        _LOG.exception("the backoff of a step of %s failed; the default is used", life.task_id)
+    except (Exception, asyncio.CancelledError) as broken:  # noqa: BLE001  (a function of the user's)
+        log_error(broken, "the backoff of a step of %s failed; the default is used", life.task_id)
         return delay(_DEFAULT, attempt, life.environment.chance, error)
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import traceback
 from collections.abc import Iterator
 
 from pydantic_core import from_json, to_json
 
 from ..storage.errors import EverstepError, Refused
 from ..storage.record import record
-from .retry import members
+from .foreign import bases_of, is_kind, origins, qualified, single, traceback_of, words_of
 
 __all__ = [
     "ChildCancelled",
@@ -25,7 +23,6 @@ __all__ = [
     "StepFailed",
     "failure_of",
     "found_in",
-    "origins",
     "read_failure",
     "recorded_in",
 ]
@@ -48,7 +45,7 @@ class Failure:
 
     def is_a(self, kind: type[BaseException]) -> bool:
         """Whether the exception was an instance of `kind`, by qualified name."""
-        return _qualified(kind) in self.bases
+        return qualified(kind) in self.bases
 
     @property
     def was_rejected(self) -> bool:
@@ -75,42 +72,18 @@ def read_failure(data: bytes) -> Failure:
 
 
 def failure_of(error: BaseException, *, final: bool = False) -> Failure:
-    """The facts of an exception; of a group with a single member, those of the member."""
-    error = _single(error)
-    kinds = [kind for kind in type(error).__mro__ if kind is not object]
-    lines = traceback.format_exception(error, limit=-40)
+    """The facts of an exception; of a group with a single member, those of the member.
+
+    Whatever code of its own the exception has, there are facts, and they can be stored.
+    """
+    error = single(error)
     return Failure(
-        kind=_qualified(type(error)),
-        message=_message(error)[:_MESSAGE_LIMIT],
-        bases=tuple(_qualified(kind) for kind in kinds),
-        traceback=_printable("".join(lines))[-_TRACEBACK_LIMIT:],
+        kind=qualified(type(error)),
+        message=words_of(error)[:_MESSAGE_LIMIT],
+        bases=tuple(qualified(kind) for kind in bases_of(error) if kind is not object),
+        traceback=traceback_of(error)[-_TRACEBACK_LIMIT:],
         final=final,
     )
-
-
-def _message(error: BaseException) -> str:
-    """The exception's own words; an exception whose `str` fails is still a failure with facts."""
-    try:
-        return _printable(str(error))
-    except (Exception, asyncio.CancelledError) as broken:  # noqa: BLE001  (code of the user in __str__)
-        return f"(its message cannot be read: {type(broken).__name__})"
-
-
-def _printable(text: str) -> str:
-    """Text that can be written as UTF-8: lone surrogates are replaced."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _single(error: BaseException) -> BaseException:
-    while len(inner := members(error)) == 1:
-        error = inner[0]
-    return error
-
-
-def _qualified(kind: type[BaseException]) -> str:
-    if kind.__module__ == "builtins":
-        return kind.__qualname__
-    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 class StepFailed(EverstepError):
@@ -300,22 +273,9 @@ class ParentPaused(EverstepError):
 
 def recorded_in(error: BaseException) -> Iterator[StepFailed | ChildEnded]:
     """Every failure in an exception that is recorded under an identity, as `found_in` finds it."""
-    return (one for one in origins(error) if isinstance(one, StepFailed | ChildEnded))
+    return (one for one in origins(error) if is_kind(one, StepFailed) or is_kind(one, ChildEnded))
 
 
 def found_in(error: BaseException) -> Iterator[StepFailed]:
     """Every StepFailed in an exception: itself, its causes, its contexts, members of groups."""
-    return (one for one in origins(error) if isinstance(one, StepFailed))
-
-
-def origins(error: BaseException) -> Iterator[BaseException]:
-    """An exception and all it stems from: causes, contexts, members of groups; each once."""
-    seen: set[int] = set()
-    stack: list[BaseException | None] = [error]
-    while stack:
-        one = stack.pop()
-        if one is None or id(one) in seen:
-            continue
-        seen.add(id(one))
-        yield one
-        stack.extend((*members(one), one.__cause__, one.__context__))
+    return (one for one in origins(error) if is_kind(one, StepFailed))

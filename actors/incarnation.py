@@ -7,7 +7,6 @@ task's ledger; when it is fenced, nothing of it reaches the store any more.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Coroutine
 from typing import Any
 
@@ -23,6 +22,7 @@ from .errors import BadCall, ReplayMismatch, StateUnreadable, Suspended, Unasked
 from .execution import perform
 from .exits import Exit, Fenced, Halted, Left, Released, Succeeded
 from .failures import failure_of
+from .foreign import is_kind, log_error
 from .history import chapter_view, lifted, present_view
 from .identity import chapter_prefix
 from .journal import Journal
@@ -39,8 +39,6 @@ from .verdicts import Ended, Parted
 from .waits import Waits
 
 __all__ = ["Incarnation"]
-
-_LOG = logging.getLogger("everstep")
 
 
 class Incarnation(Keeping):
@@ -96,7 +94,7 @@ class Incarnation(Keeping):
         except EverstepError as error:
             return Fenced(self.ledger.refusal or error)
         except Exception as bug:  # noqa: BLE001  (a task is never left without a verdict)
-            _LOG.exception("a life of the task %s ended by a fault of everstep", self.task_id)
+            log_error(bug, "a life of the task %s ended by a fault of everstep", self.task_id)
             return Fenced(self.breaks(bug))
         finally:
             self.fence()
@@ -116,7 +114,7 @@ class Incarnation(Keeping):
         try:
             self._begin(loaded)
         except Exception as error:  # noqa: BLE001  (validators and model_post_init of users)
-            return self._unreadable(error)
+            return Halted("state_unreadable", failure_of(error), self._command("resume()"))
         if self.draining:
             return Released()
         if self.ledger.progress.deaths or self.ledger.progress.brushes:
@@ -155,11 +153,11 @@ class Incarnation(Keeping):
             watch.settle()
             CURRENT.reset(token)
         self.waits.wake()
-        if isinstance(error, Severed):
+        if is_kind(error, Severed):
             self.root.cut_off()
             self.environment.severed.append(code)
         if watch.cause is not None and self._outcome is None:
-            self._outcome = Released(isinstance(error, Severed), self.steps_running)
+            self._outcome = Released(is_kind(error, Severed), self.steps_running)
         ended = await self._conclude(value, error)
         if not isinstance(ended, Again):
             return ended
@@ -167,7 +165,7 @@ class Incarnation(Keeping):
         return Released() if self.is_fenced else None
 
     async def _conclude(self, value: Any, error: BaseException | None) -> Exit | Again:
-        if isinstance(error, (KeyboardInterrupt, SystemExit)):
+        if is_kind(error, (KeyboardInterrupt, SystemExit)):
             self.cut_short()
             raise error
         await self._wind_up()
@@ -187,7 +185,7 @@ class Incarnation(Keeping):
                 error = unfit
         if (refused := self.ledger.refusal) is not None:
             return Fenced(refused)
-        if isinstance(error, (asyncio.CancelledError, Severed)):
+        if is_kind(error, (asyncio.CancelledError, Severed)):
             error = UnaskedCancellation("run")
         return crashed_by(error, self.root, self.ledger)
 
@@ -224,9 +222,6 @@ class Incarnation(Keeping):
             cleanup = self.environment.cleanup
             for attempt in await traffic.end(self.clock, running, Parted(), cleanup):
                 self.let_go_of(attempt)
-
-    def _unreadable(self, error: Exception) -> Halted:
-        return Halted("state_unreadable", failure_of(error), self._command("resume()"))
 
     def _command(self, action: str) -> str:
         return f"await runtime.task({self.task_id!r}).{action}"

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from ..storage.clock import Clock, Timer
-from .failures import origins
+from .foreign import is_kind, origins
 
 __all__ = ["Leash", "Severed", "Watch"]
 
@@ -68,7 +68,7 @@ class Leash(Coroutine[Any, Any, T_co]):
         if self.is_cut:
             raise Severed
         error = value if isinstance(value, BaseException) else kind
-        if isinstance(error, asyncio.CancelledError) and self._task is not None:
+        if is_kind(error, asyncio.CancelledError) and self._task is not None:
             requests = self._task.cancelling() - self.ours
             if requests > self._steady:
                 self._asked += (error,)
@@ -85,7 +85,7 @@ class Leash(Coroutine[Any, Any, T_co]):
         one behind. So a cancellation counts if it was thrown in from outside and the count had
         risen since the code ran last.
         """
-        if not isinstance(error, asyncio.CancelledError):
+        if error is None or not is_kind(error, asyncio.CancelledError):
             return False
         return any(one is asked for one in origins(error) for asked in self._asked)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from .foreign import bases_of, qualified, read
+
 __all__ = ["never_sent"]
 
 _NEVER_SENT = frozenset(
     {
-        "builtins.ConnectionRefusedError",
+        "ConnectionRefusedError",
         "socket.gaierror",
         "ssl.SSLCertVerificationError",
         "httpx.ConnectError",
@@ -44,7 +46,11 @@ def never_sent(error: BaseException) -> bool:
     They prove nothing where httpx, aiohttp, requests or urllib had followed a redirect before.
     Goes by the names of classes and their attributes, so none of these is imported.
     """
-    names = {f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__}
+    return read(lambda: _proves(error), lambda _: False)
+
+
+def _proves(error: BaseException) -> bool:
+    names = {qualified(kind) for kind in bases_of(error)}
     refused = bool(names & _NEVER_SENT) or _answer_of(error) in _REFUSING_ANSWERS
     if "requests.exceptions.ConnectionError" in names or "ssl.SSLError" in names:
         refused = refused or _was_connecting(error)

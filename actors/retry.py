@@ -1,7 +1,6 @@
 """Whether a failed attempt is followed by another, and when: decided by pure functions."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import KW_ONLY
 from datetime import timedelta
 from typing import Literal, cast, get_args
@@ -18,8 +17,9 @@ from .backoff import (
     seconds,
     spread,
 )
+from .foreign import is_any_of, members, members_within, read
 
-__all__ = ["Retry", "Verdict", "any_matches", "delay", "members", "verdict"]
+__all__ = ["Retry", "Verdict", "any_matches", "delay", "verdict"]
 
 Verdict = Literal["retry", "give_up"]
 ErrorTypes = tuple[type[Exception], ...]
@@ -96,14 +96,14 @@ def delay(policy: Retry, attempt: int, chance: Chance, error: BaseException | No
 
 def _retry_after(error: BaseException | None) -> float:
     """The seconds `error` asks to be left alone; 0 if it asks nothing that can be understood."""
-    return 0.0 if error is None else max(map(_own_retry_after, _with_members(error)))
+    return 0.0 if error is None else max(map(_own_retry_after, members_within(error)))
 
 
 def _own_retry_after(error: BaseException) -> float:
-    try:
-        asked: object = getattr(error, "retry_after", None)
-    except Exception:  # noqa: BLE001  (a property of a stranger's error)
-        return 0.0
+    return read(lambda: _understood(getattr(error, "retry_after", None)), lambda _: 0.0)
+
+
+def _understood(asked: object) -> float:
     if isinstance(asked, timedelta):
         asked = asked.total_seconds()
     if isinstance(asked, bool) or not isinstance(asked, int | float):
@@ -113,11 +113,12 @@ def _own_retry_after(error: BaseException) -> float:
 
 def _all_match(error: BaseException, classes: ErrorTypes) -> bool:
     """Whether the error, or every error of the group, is of these classes."""
-    left = [error]
+    left, seen = [error], set[int]()
     while left:
         one = left.pop()
-        if isinstance(one, classes):
+        if id(one) in seen or is_any_of(one, classes):
             continue
+        seen.add(id(one))
         inner = members(one)
         if not inner:
             return False
@@ -127,23 +128,7 @@ def _all_match(error: BaseException, classes: ErrorTypes) -> bool:
 
 def any_matches(error: BaseException, classes: ErrorTypes) -> bool:
     """Whether the error, or any error of the group, is of these classes."""
-    return any(isinstance(one, classes) for one in _with_members(error))
-
-
-def _with_members(error: BaseException) -> Iterator[BaseException]:
-    """The error, and all in it where it is a group, however deep: without recursion."""
-    left = [error]
-    while left:
-        one = left.pop()
-        yield one
-        left += members(one)
-
-
-def members(error: BaseException) -> tuple[BaseException, ...]:
-    """The errors directly inside a group; none if `error` is not a group."""
-    if not isinstance(error, BaseExceptionGroup):
-        return ()
-    return cast("BaseExceptionGroup[BaseException]", error).exceptions
+    return any(is_any_of(one, classes) for one in members_within(error))
 
 
 def _check_attempts(value: object) -> None:

@@ -10,6 +10,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from .foreign import is_kind, name_of
+
 __all__ = ["Threads"]
 
 
@@ -46,8 +48,8 @@ class _Job:
     def _fail(self, error: BaseException) -> None:
         if self.future.done():
             return
-        if isinstance(error, (StopIteration, GeneratorExit)):  # an `await` takes these for its own
-            wrapped = RuntimeError(f"a step raised {type(error).__name__}")
+        if is_kind(error, (StopIteration, GeneratorExit)):  # an `await` takes these for its own
+            wrapped = RuntimeError(f"a step raised {name_of(error)}")
             wrapped.__cause__ = error
             error = wrapped
         self.future.set_exception(error)

@@ -21,6 +21,7 @@ from .errors import (
     StepTimeout,
 )
 from .failures import ChildEnded, Rejected, found_in
+from .foreign import is_kind
 from .retry import any_matches
 from .wait_errors import WaitInStep
 
@@ -83,9 +84,9 @@ def how_ended(
     `cause` is why the runtime ended it, if it did; `cancelled` whether it is a cancellation that
     its caller asked for; `closed` whether its coroutine was closed, as an abandoned one is.
     """
-    if closed or isinstance(error, (KeyboardInterrupt, SystemExit)):
+    if closed or is_kind(error, (KeyboardInterrupt, SystemExit)):
         return How.LEAVING
-    if isinstance(cause, Parted) or isinstance(error, Ended):
+    if isinstance(cause, Parted) or is_kind(error, Ended):
         return How.CUT
     if cancelled:
         return How.LEFT

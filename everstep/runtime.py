@@ -13,6 +13,7 @@ from typing import Any, Self, TypeVar, overload
 
 from .actors.actor import Actor
 from .actors.environment import Environment
+from .actors.foreign import exc_info_of, words_of
 from .actors.ledger import Ledger
 from .actors.offspring import Flow
 from .actors.threads import Threads
@@ -259,8 +260,9 @@ class Runtime(Starts, Looking, Schedules):
         session.supervision.fail(error)
         if session.closed is not None:
             return  # it is being left, which raises the error in the end
-        _LOG.critical("the runtime of %s stops: %s", self.path, error, exc_info=error)
-        session.closed = f"it has failed: {error}"
+        what = "the runtime of %s stops: %s"
+        _LOG.critical(what, self.path, words_of(error), exc_info=exc_info_of(error))
+        session.closed = f"it has failed: {words_of(error)}"
         session.commits.close(RuntimeClosed(self.path, session.closed))
         session.drain(0, _CLEANUP)
 

@@ -15,6 +15,7 @@ from ..actors.blame import blame_of
 from ..actors.environment import Environment
 from ..actors.exits import Crashed, Exit, Fenced, Halted, Released
 from ..actors.failures import HalfDone, failure_of
+from ..actors.foreign import is_kind, log_error
 from ..actors.incarnation import Incarnation
 from ..actors.ledger import Ledger
 from ..storage.errors import EverstepError, Refused, StoreClosed, StoreFailed
@@ -125,7 +126,7 @@ class Lives:
     def _run_ended(self, task: asyncio.Task[None]) -> None:
         """A bug of ours is told; what ends the process has left the loop already."""
         error = None if task.cancelled() else task.exception()
-        if isinstance(error, Exception):
+        if is_kind(error, Exception):
             self._on_failure(error)
 
     async def _enter(self, life: Life) -> Incarnation | Exit:
@@ -278,8 +279,8 @@ class Lives:
         now, chance = self._environment.clock.now(), self._environment.chance
         try:
             return after_crash(progress, ended, self._restart, now=now, chance=chance, error=error)
-        except Exception:  # noqa: BLE001  the backoff is user code; its failure is recorded
-            _LOG.exception("the backoff of the pool failed; the default is used instead")
+        except Exception as broken:  # noqa: BLE001  the backoff is user code; its failure is recorded
+            log_error(broken, "the backoff of the pool failed; the default is used instead")
             mended = replace(self._restart, backoff=DEFAULT_RESTART.backoff)
             return after_crash(progress, ended, mended, now=now, chance=chance, error=error)
 
@@ -316,8 +317,8 @@ class Lives:
     def _cut_ended(self, task: asyncio.Task[None]) -> None:
         self._cuts.discard(task)
         error = None if task.cancelled() else task.exception()
-        if error is not None and not isinstance(error, EverstepError):  # whose caller is told
-            _LOG.error("%s failed", task.get_name(), exc_info=error)
+        if error is not None and not is_kind(error, EverstepError):  # whose caller is told
+            log_error(error, "%s failed", task.get_name())
 
     async def stop(self, grace: float, cleanup: float) -> tuple[str, ...]:
         """End all lives in order, side by side; who was late. Bounded; may be called again.

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from weakref import WeakSet
 
+from ...actors.foreign import exc_info_of, is_kind, log_error
 from ...storage.record import record
 from ..errors import RestartLimitExceeded
 from .messages import EventKind
@@ -109,15 +110,16 @@ class Hub:
     def put(self, event: SupervisionEvent) -> None:
         if not event.expected or event.kind == "storm_ended":
             level = logging.ERROR if _grave(event) else logging.WARNING
-            _LOG.log(level, "%s", event, exc_info=_untold(event))
+            if _LOG.isEnabledFor(level):
+                _LOG.log(level, "%s", event, exc_info=exc_info_of(_untold(event)))
         for stream in list(self._streams):
             stream.put(event)
         if self._on_event is None:
             return
         try:
             self._on_event(event)
-        except Exception:  # noqa: BLE001  (user code; who listens must not break what runs)
-            _LOG.exception("on_event failed")
+        except Exception as broken:  # noqa: BLE001  (user code; who listens must not break what runs)
+            log_error(broken, "on_event failed")
 
 
 def _grave(event: SupervisionEvent) -> bool:
@@ -127,7 +129,7 @@ def _grave(event: SupervisionEvent) -> bool:
 def _untold(event: SupervisionEvent) -> BaseException | None:
     """The error whose traceback belongs into the log; that of a limit was told by each crash."""
     told = event.kind not in ("child_exited", "start_error", "shutdown_error")
-    return None if told or isinstance(event.error, RestartLimitExceeded) else event.error
+    return None if told or is_kind(event.error, RestartLimitExceeded) else event.error
 
 
 def _within(path: str, above: str) -> bool:

@@ -6,7 +6,7 @@ import asyncio
 from typing import Literal
 
 from ...actors.errors import UnaskedCancellation
-from ...actors.retry import members
+from ...actors.foreign import is_kind, members_within, name_of, read, single
 from ...storage.record import record
 
 __all__ = [
@@ -80,20 +80,14 @@ def crash(error: BaseException) -> Exit:
 
 def describe(error: BaseException) -> str:
     """An exception in one line, even one whose `str` fails."""
-    kind = type(error).__name__
-    try:
-        text = str(error)
-    except Exception:  # noqa: BLE001  (user code in __str__)
-        return kind
+    kind = name_of(error)
+    text = read(lambda: str(error), lambda _: "")
     return f"{kind}: {text}" if text else kind
 
 
 def shown(value: object) -> str:
     """A value in one line, even one whose `repr` fails."""
-    try:
-        return repr(value)
-    except Exception:  # noqa: BLE001  (user code in __repr__)
-        return f"<{type(value).__name__}>"
+    return read(lambda: repr(value), lambda _: f"<{name_of(value)}>")
 
 
 def exit_of(error: BaseException | None, *, asked: bool, who: str) -> Exit:
@@ -108,12 +102,13 @@ def exit_of(error: BaseException | None, *, asked: bool, who: str) -> Exit:
     leaving = _leaving(error)
     if leaving is not None:
         return Exit("interrupt", leaving)
-    error = _single(error)
-    if isinstance(error, Ignore):
+    error = single(error)
+    if is_kind(error, Ignore):
         return Exit("ignored")
-    if isinstance(error, Shutdown):
-        return Exit("shutdown", info=error.info)
-    if isinstance(error, asyncio.CancelledError):
+    if is_kind(error, Shutdown):
+        told = error
+        return Exit("shutdown", info=read(lambda: told.info, lambda _: None))
+    if is_kind(error, asyncio.CancelledError):
         return DOWN if asked else crash(_unasked(who, error))
     return crash(error)
 
@@ -124,14 +119,7 @@ def _unasked(who: str, error: BaseException) -> UnaskedCancellation:
     return unasked
 
 
-def _single(error: BaseException) -> BaseException:
-    while len(inner := members(error)) == 1:
-        error = inner[0]
-    return error
-
-
 def _leaving(error: BaseException) -> BaseException | None:
     """The KeyboardInterrupt or SystemExit in an exception, if there is one."""
-    if isinstance(error, (KeyboardInterrupt, SystemExit)):
-        return error
-    return next(filter(None, map(_leaving, members(error))), None)
+    within = members_within(error)
+    return next((one for one in within if is_kind(one, (KeyboardInterrupt, SystemExit))), None)

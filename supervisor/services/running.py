@@ -12,6 +12,7 @@ import anyio
 
 from ...actors.backoff import Chance
 from ...actors.errors import BadCall
+from ...actors.foreign import is_kind, read, words_of
 from ...storage.clock import Clock, SystemClock
 from ..errors import NoProc
 from ..watchdog import Watchdog, check_blocked_after, tell_blocked
@@ -92,7 +93,7 @@ class Supervision:
 
     def fail(self, error: Exception) -> None:
         """What the tree stands on has failed: cancel the body, stop in order, raise `error`."""
-        self._failure = self._failure or error
+        self._failure = error if self._failure is None else self._failure
         self._cancel_host()
         if self._shell is not None:
             self._shell.post(Halt(crash(error)))
@@ -143,15 +144,16 @@ class Supervision:
         if shell is None:
             return
         by_us = self._take_back_cancellation()
-        asked = isinstance(error, (asyncio.CancelledError, KeyboardInterrupt, SystemExit))
+        asked = is_kind(error, (asyncio.CancelledError, KeyboardInterrupt, SystemExit))
         await self._down(shell, asked=int(asked and not by_us))
         failure = self._failure or _failure(shell.outcome)
         if failure is None:
             return
-        leaving = not isinstance(failure, Exception)  # the process is to end
-        if error is None or (isinstance(error, asyncio.CancelledError) and (by_us or leaving)):
+        leaving = not is_kind(failure, Exception)  # the process is to end
+        if error is None or (is_kind(error, asyncio.CancelledError) and (by_us or leaving)):
             raise failure
-        error.add_note(f"while the tree {shell.path!r} had ended: {failure}")
+        note = f"while the tree {shell.path!r} had ended: {words_of(failure)}"
+        read(lambda: error.add_note(note), lambda _: None)
 
     def _reported(self, report: Report) -> None:
         """The root tells of its start or its end."""
@@ -172,7 +174,7 @@ class Supervision:
 
         Ctrl-C while it stops already, which lands in whatever code is running, means: at once.
         """
-        if shell.machine.ending is not None and isinstance(ended.error, KeyboardInterrupt):
+        if shell.machine.ending is not None and is_kind(ended.error, KeyboardInterrupt):
             shell.kill(ended)
         else:
             shell.post(Halt(ended))

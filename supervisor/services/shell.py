@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import logging
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextvars import Context
@@ -12,6 +11,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from ...actors.errors import UnaskedCancellation
+from ...actors.foreign import log_error
 from ...storage.clock import Timer
 from ..errors import NoProc, SupervisorFailed
 from ..pool_info import PoolEvent
@@ -51,8 +51,6 @@ from .spec import Child, ChildSpec, SupervisorSpec, pools_of
 from .world import World
 
 __all__ = ["Shell"]
-
-_LOG = logging.getLogger("everstep")
 
 
 class Member(Protocol):
@@ -226,7 +224,7 @@ class Shell:
 
     async def _collapse(self, bug: Exception) -> None:
         """The machine has failed and is not asked any more: stop the children in reverse order."""
-        _LOG.error("supervisor %s failed and stops its children", self.path, exc_info=bug)
+        log_error(bug, "supervisor %s failed and stops its children", self.path)
         for id, member in reversed(list(self._members.items())):  # noqa: A001
             member.stop(self._budgets[id], swept=False)
             try:
