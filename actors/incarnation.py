@@ -113,6 +113,8 @@ class Incarnation(Keeping):
             loaded = await load(self)
         try:
             self._begin(loaded)
+        except MemoryError:
+            raise
         except Exception as error:  # noqa: BLE001  (validators and model_post_init of users)
             return Halted("state_unreadable", failure_of(error), self._command("resume()"))
         if self.draining:

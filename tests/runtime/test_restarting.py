@@ -6,7 +6,18 @@ from typing import Any, ClassVar
 
 import pytest
 
-from everstep import Actor, Restart, Retry, Status, TaskFailed, fixed, step
+from everstep import (
+    Actor,
+    Restart,
+    Retry,
+    Runtime,
+    Status,
+    Task,
+    TaskFailed,
+    TaskPaused,
+    fixed,
+    step,
+)
 from tests.runtime.kit import Gate, Place, Plain, Unsteady, Waiting, kinds, next_event, until
 
 
@@ -218,3 +229,41 @@ async def test_a_backoff_that_fails_is_replaced_and_the_task_goes_on(
 
         assert await task.result() == "at last"
     assert any("backoff of the pool failed" in record.getMessage() for record in caplog.records)
+
+
+class Large(Actor, name="restarting.Large"):
+    """Raises once while it is loaded, when it is told to."""
+
+    fault: ClassVar[type[Exception] | None] = None
+
+    def model_post_init(self, _: object, /) -> None:
+        fault, Large.fault = Large.fault, None
+        if fault is not None:
+            raise fault
+
+    @step
+    async def load(self) -> str:
+        return "loaded"
+
+
+async def test_a_task_for_which_there_was_no_memory_to_load_it_is_restarted(place: Place) -> None:
+    async with place.runtime() as runtime:
+        task = await _loaded_with(runtime, MemoryError)
+
+        assert await task.result() == "loaded"
+        assert (await kinds(task)).count("task_crashed") == 1
+
+
+async def test_a_task_that_recurs_without_end_while_it_is_loaded_is_paused(place: Place) -> None:
+    async with place.runtime() as runtime:
+        task = await _loaded_with(runtime, RecursionError)
+
+        with pytest.raises(TaskPaused, match="state_unreadable"):
+            await task.result()
+
+
+async def _loaded_with(runtime: Runtime, fault: type[Exception]) -> Task[Any]:
+    """A task whose load meets a fault."""
+    large = Large()
+    Large.fault = fault
+    return await runtime.start(large)
