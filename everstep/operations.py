@@ -78,7 +78,7 @@ async def pause(session: Session, task_id: str, reason: str, error: EverstepErro
             if life is None:
                 await _written(session, row, decide(row.progress))
                 return True
-            if life.incarnation is not None and life.incarnation.draining:
+            if life.is_draining:
                 return False
             if life.incarnation is not None and life.incarnation.is_acting:
                 life.incarnation.halt(life.incarnation.root, reason, error, "resume()")

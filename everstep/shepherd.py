@@ -12,7 +12,7 @@ from .actors.failures import ParentPaused
 from .errors import RuntimeClosed
 from .operations import cancel, pause, resume
 from .storage.errors import Refused, StoreClosed, StoreFailed
-from .storage.kin import PARENT_PAUSED, Asks, Straggler, asks_of
+from .storage.kin import BEGINNING, PARENT_PAUSED, Asks, Straggler
 from .storage.records import Status
 
 if TYPE_CHECKING:
@@ -20,68 +20,98 @@ if TYPE_CHECKING:
 
 __all__ = ["Shepherd"]
 
-_PAGE = 200
 _PAUSE = 1.0
 """Seconds before children are looked at again that could not be brought after their parent."""
 
 
 class Shepherd:
-    """One asyncio task that ends, pauses and resumes, page by page, what the store shows to lag.
+    """Ends, pauses and resumes, page by page, what the store shows to lag.
 
     The commit that ends, pauses or resumes a parent marks it in the store, and that of the last
     child to follow takes the mark away: so one that dies half way leaves the rest to the next.
+    There is an asyncio task for each thing that is asked, so who is to end waits for nobody who
+    is to be paused.
     """
 
     def __init__(self, session: Session, *, on_failure: Callable[[Exception], None]) -> None:
         """`on_failure` is told why it cannot go on, where that is a fault of ours."""
         self._session = session
         self._on_failure = on_failure
-        self._more = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
+        self._more = {asks: asyncio.Event() for asks in Asks}
+        self._tasks: list[asyncio.Task[None]] = []
+        self.page = 200
+        """How many children are read, and brought after their parents, at a time."""
 
     def start(self) -> None:
         """Begin with what an earlier process has left."""
         loop = asyncio.get_running_loop()
-        self._task = loop.create_task(self._work(), name="everstep shepherd", context=Context())
-        self._task.add_done_callback(self._ended)
+        for asks in Asks:
+            name = f"everstep shepherd: {asks}"
+            task = loop.create_task(self._work(asks), name=name, context=Context())
+            task.add_done_callback(self._ended)
+            self._tasks.append(task)
 
     async def stop(self) -> None:
         """Do no more. What is left is done by the next runtime."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
 
     def look(self) -> None:
         """Told when children may have to follow their parent."""
-        self._more.set()
+        for more in self._more.values():
+            more.set()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         error = None if task.cancelled() else task.exception()
         if isinstance(error, Exception):
             self._on_failure(error)
 
-    async def _work(self) -> None:
+    async def _work(self, asks: Asks) -> None:
+        more = self._more[asks]
         with suppress(RuntimeClosed, StoreFailed, StoreClosed):  # told by those who stop for it
             while True:
-                self._more.clear()
-                page = await self._session.store.stragglers(limit=_PAGE)
-                if not any(await asyncio.gather(*map(self._brought, page))):
-                    await self._told(again=bool(page))
+                more.clear()
+                lag, moved = await self._round(asks)
+                if not moved:
+                    await self._told(more, again=lag)
 
-    async def _told(self, *, again: bool) -> None:
+    async def _round(self, asks: Asks) -> tuple[bool, bool]:
+        """Bring all that lag now, page by page: whether any do, and whether one has followed.
+
+        Those on their way already fill no page for long: they are passed by, and not awaited.
+        """
+        lag, moved, after = False, False, BEGINNING
+        while page := await self._session.store.stragglers(asks, after=after, limit=self.page):
+            lag, after = True, page[-1][0]
+            bringing = [
+                self._brought(asks, child)
+                for place, child in page
+                if asks is not Asks.PAUSE or not self._is_on_its_way(place.child)
+            ]
+            moved = any(await asyncio.gather(*bringing)) or moved
+        return lag, moved
+
+    def _is_on_its_way(self, key: int) -> bool:
+        """Whether a child that is to be paused has been told, and lets its steps end."""
+        life = self._session.pools.life(key)
+        return life is not None and life.is_draining
+
+    async def _told(self, more: asyncio.Event, *, again: bool) -> None:
         """Return when there may be more to do; `again`: after a pause in any case."""
-        timer = self._session.clock.call_later(_PAUSE, self._more.set) if again else None
+        timer = self._session.clock.call_later(_PAUSE, more.set) if again else None
         try:
-            await self._more.wait()
+            await more.wait()
         finally:
             if timer is not None:
                 timer.cancel()
 
-    async def _brought(self, child: Straggler) -> bool:
+    async def _brought(self, asks: Asks, child: Straggler) -> bool:
         """Bring it after its parent; False where it takes time, was refused, or moved by itself."""
         session, parent = self._session, child.parent
         try:
-            match asks_of(child.status):
+            match asks:
                 case Asks.GO_ON:
                     why = f"its parent {parent} goes on"
                     return await resume(session, child.id, None, why, along=True)

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from .births import Births
 from .errors import Refused, StoreFailed
-from .kin import Straggler
+from .kin import BEGINNING, Asks, Place, Straggler
 from .mail import Asked, Mail, Post, Recipient, Request
 from .pieces import Chunk
 from .records import Commit, EffectRow, EventRow, Loaded, Receipt, Status, StepRow, TaskRow, TreeRow
@@ -181,8 +181,14 @@ class Store(Protocol):
         """The ids of the tasks that have these keys."""
         ...
 
-    async def stragglers(self, *, limit: int) -> list[Straggler]:
-        """Children that are to follow their parents and have not yet, at most `limit` of them."""
+    async def stragglers(
+        self, asks: Asks, *, after: Place = BEGINNING, limit: int
+    ) -> list[tuple[Place, Straggler]]:
+        """Children that have not done yet what their parents ask, from a place on.
+
+        A page from the beginning that has fewer than `limit` holds all that lag. One that moves
+        meanwhile may change its place, and be missed or told twice by later pages.
+        """
         ...
 
     async def lanes(

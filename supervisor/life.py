@@ -89,6 +89,11 @@ class Life:
         return progress.status is Status.RUNNING or waits
 
     @property
+    def is_draining(self) -> bool:
+        """Whether it has begun to end in order, and only lets what runs come to its end."""
+        return self.incarnation is not None and self.incarnation.draining
+
+    @property
     def steps_running(self) -> tuple[str, ...]:
         return () if self.incarnation is None else self.incarnation.steps_running
 

@@ -19,7 +19,7 @@ from ..storage.interface import (
     Store,
     Write,
 )
-from ..storage.kin import Straggler
+from ..storage.kin import BEGINNING, Asks, Place, Straggler
 from ..storage.mail import Asked, Mail, Post, Recipient, Request
 from ..storage.pieces import Chunk
 from ..storage.records import (
@@ -161,8 +161,10 @@ class WatchedStore:
     async def ids(self, keys: Collection[int]) -> dict[int, str]:
         return await self._store.ids(keys)
 
-    async def stragglers(self, *, limit: int) -> list[Straggler]:
-        return await self._store.stragglers(limit=limit)
+    async def stragglers(
+        self, asks: Asks, *, after: Place = BEGINNING, limit: int
+    ) -> list[tuple[Place, Straggler]]:
+        return await self._store.stragglers(asks, after=after, limit=limit)
 
     async def lanes(
         self,

@@ -11,7 +11,7 @@ from functools import partial
 from ..clock import Clock
 from ..errors import StoreClosed, TaskNotFound
 from ..interface import Alarm, Draft, LogPage, QueuePage, RecordedEvent, Share
-from ..kin import Straggler
+from ..kin import BEGINNING, Asks, Place, Straggler
 from ..mail import Asked, Mail, Recipient, Request
 from ..pieces import Chunk
 from ..records import EffectRow, Loaded, Status, StepRow, TaskRow, TreeRow
@@ -197,9 +197,12 @@ class SqlStore(ABC):
         """The ids of the tasks that have these keys."""
         return await self._reading().run(partial(children.ids, keys=keys))
 
-    async def stragglers(self, *, limit: int) -> list[Straggler]:
-        """Children that are to follow their parents and have not yet, at most `limit` of them."""
-        return await self._reading().run(partial(children.stragglers, limit=limit))
+    async def stragglers(
+        self, asks: Asks, *, after: Place = BEGINNING, limit: int
+    ) -> list[tuple[Place, Straggler]]:
+        """Children that have not done yet what their parents ask, from a place on."""
+        asked = partial(children.stragglers, asks=asks, after=after, limit=limit)
+        return await self._reading().run(asked)
 
     async def lanes(
         self,

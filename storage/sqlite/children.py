@@ -5,23 +5,25 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Mapping
 
-from ..kin import PARENT_PAUSED, Asks, Straggler, asks_of
+from ..kin import BEGINNING, PARENT_PAUSED, Asks, Place, Straggler, asks_of
 from ..records import ENDED, Commit, Status
 from .fragments import listed, quoted
+from .transaction import reading
 
 __all__ = ["MARK", "UNMARK", "concerns_family", "family", "ids", "is_still_asked",
            "stragglers", "wake_unless_waiting"]  # fmt: skip
 
 # --- following the parent -----------------------------------------------------------------------
 
-_GOING_ON = quoted(set(Status) - ENDED - {Status.PAUSED})
+_OPEN = frozenset(Status) - ENDED
+_GOES_ON = _OPEN - {Status.PAUSED}
 _LAGS = {
     Asks.GO_ON: f"""
         child.on_parent = 'follow' AND child.status = 'paused' AND child.reason = '{PARENT_PAUSED}'
     """,
-    Asks.PAUSE: f"child.on_parent = 'follow' AND child.status IN ({_GOING_ON})",
+    Asks.PAUSE: f"child.on_parent = 'follow' AND child.status IN ({quoted(_GOES_ON)})",
     Asks.END: f"""
-        child.on_parent IN ('cancel', 'follow') AND child.status IN ({quoted(set(Status) - ENDED)})
+        child.on_parent IN ('cancel', 'follow') AND child.status IN ({quoted(_OPEN)})
     """,
 }
 """Which child has not done yet what is asked of it. Each is a range or two of an index."""
@@ -45,20 +47,55 @@ UNMARK = f"""
 """
 _MARK_LATE = f"UPDATE task AS parent SET trailed = 1 WHERE key = ? AND {_WHERE[Asks.GO_ON]}"
 """A child was paused with its parent, which goes on again by now."""
-_STRAGGLERS = " UNION ALL ".join(
-    f"""
-    SELECT child.id, parent.id, parent.status
-    FROM task AS parent CROSS JOIN task AS child ON child.parent = parent.key
-    WHERE parent.trailed = 1 AND {_WHERE[asks]} AND {_LAGS[asks]}
+_PARTS = {
+    Asks.GO_ON: [("follow", Status.PAUSED)],
+    Asks.PAUSE: [("follow", status) for status in Status if status in _GOES_ON],
+    Asks.END: [
+        (way, status) for way in ("cancel", "follow") for status in Status if status in _OPEN
+    ],
+}
+"""The same, part by part: each is one range of an index, in the order of the keys."""
+_STRAGGLERS = {
+    asks: f"""
+        SELECT parent.key, child.key, child.id, parent.id, parent.status
+        FROM task AS parent CROSS JOIN task AS child ON child.parent = parent.key
+        WHERE parent.trailed = 1 AND parent.key >= :parent AND {_WHERE[asks]} AND {_LAGS[asks]}
+          AND child.on_parent = :way AND child.status = :status
+          AND child.key > CASE parent.key WHEN :parent THEN :child ELSE 0 END
+        ORDER BY parent.key, child.key LIMIT :limit
     """
     for asks in Asks
-)
+}
 
 
-def stragglers(connection: sqlite3.Connection, limit: int) -> list[Straggler]:
-    """Children that are to follow their parents and have not yet, some of them."""
-    rows = connection.execute(f"{_STRAGGLERS} LIMIT ?", (limit,))
-    return [Straggler(child, parent, Status(status)) for child, parent, status in rows]
+def stragglers(
+    connection: sqlite3.Connection, asks: Asks, after: Place, limit: int
+) -> list[tuple[Place, Straggler]]:
+    """Children that have not done yet what their parents ask, from a place on.
+
+    All parts are read at one moment: who goes over from one to another is in one of them.
+    """
+    found: list[tuple[Place, Straggler]] = []
+    with reading(connection):
+        for part in range(after.part, len(_PARTS[asks])):
+            begin = after if part == after.part else BEGINNING
+            found += _in_part(connection, asks, begin._replace(part=part), limit - len(found))
+            if len(found) == limit:
+                break
+    return found
+
+
+def _in_part(
+    connection: sqlite3.Connection, asks: Asks, after: Place, limit: int
+) -> list[tuple[Place, Straggler]]:
+    way, status = _PARTS[asks][after.part]
+    wanted = {"way": way, "status": status, "limit": limit, **after._asdict()}
+    return [
+        (Place(after.part, parent, child), Straggler(child_id, parent_id, Status(its_status)))
+        for parent, child, child_id, parent_id, its_status in connection.execute(
+            _STRAGGLERS[asks], wanted
+        )
+    ]
 
 
 # --- in commits ---------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from everstep.storage import (
     Store,
     Superseded,
 )
-from everstep.storage.kin import PARENT_PAUSED, Asks, Straggler
+from everstep.storage.kin import BEGINNING, PARENT_PAUSED, Asks, Straggler, asks_of
 from everstep.storage.sqlite import children
 from everstep.storage.sqlite.schema import migrate
 from tests.storage.kit import QUEUED, Life, hold, lives, names, settle, snapshot_row, submit
@@ -30,8 +30,13 @@ def child_of(life: Life, name: str, *, on_parent: str = "cancel", **progress: ob
     return ChildRow(new, begun, snapshot_row(key), EventRow(key, 1, 1.0, "task_started", None, b""))
 
 
+async def all_stragglers(store: Store) -> list[Straggler]:
+    pages = [await store.stragglers(asks, limit=100) for asks in Asks]
+    return [straggler for page in pages for _, straggler in page]
+
+
 async def stragglers(store: Store) -> set[str]:
-    return {straggler.id for straggler in await store.stragglers(limit=100)}
+    return {straggler.id for straggler in await all_stragglers(store)}
 
 
 async def test_a_child_whose_id_exists_is_refused_with_all_of_its_commit(store: Store) -> None:
@@ -109,7 +114,7 @@ async def test_the_children_that_a_pause_has_taken_along_lag_when_their_parent_g
 
     await hold(store, life.next({"status": Status.QUEUED}))
 
-    assert await store.stragglers(limit=9) == [Straggler("along", life.id, Status.QUEUED)]
+    assert await all_stragglers(store) == [Straggler("along", life.id, Status.QUEUED)]
 
 
 @pytest.mark.parametrize("parent", [Status.QUEUED, Status.SUCCEEDED])
@@ -126,7 +131,7 @@ async def test_a_child_that_is_paused_when_its_parent_goes_on_again_lags(
     paused = {"status": Status.PAUSED, "reason": PARENT_PAUSED}
     await hold(store, child.next(paused, parent=life.key))
 
-    assert await store.stragglers(limit=9) == [Straggler("late", life.id, parent)]
+    assert await all_stragglers(store) == [Straggler("late", life.id, parent)]
 
 
 async def test_a_child_goes_on_with_its_parent_only_while_that_does(store: Store) -> None:
@@ -172,21 +177,54 @@ async def test_the_last_child_to_follow_takes_the_mark_of_its_parent_away(store:
     assert seen == [{"one", "two"}, {"two"}, set()]
 
 
+@pytest.mark.parametrize("limit", [1, 2, 3, 100])
+@pytest.mark.parametrize("parent", [Status.CANCELLED, Status.PAUSED, Status.QUEUED])
+async def test_those_that_lag_are_told_once_each_page_by_page(
+    store: Store, parent: Status, limit: int
+) -> None:
+    made = await lives(store, 3)
+    states = [(status, None) for status in Status] + [(Status.PAUSED, PARENT_PAUSED)] * 2
+    for life in made:
+        rows = [
+            child_of(life, f"{life.id} {number} {way}", on_parent=way, status=status, reason=reason)
+            for way in WAYS
+            for number, (status, reason) in enumerate(states)
+        ]
+        await hold(store, life.next({"status": Status.PAUSED}, starts=tuple(rows)))
+        await hold(store, life.next({"status": parent}))
+
+    asks = asks_of(parent)
+    told: list[str] = []
+    after = BEGINNING
+    while page := await store.stragglers(asks, after=after, limit=limit):
+        assert len(page) <= limit
+        told += [straggler.id for _, straggler in page]
+        after = page[-1][0]
+
+    a_family = {Asks.END: 2 * 6, Asks.PAUSE: 3, Asks.GO_ON: 2}
+    assert len(told) == len(set(told)) == 3 * a_family[asks]
+    assert set(told) == await stragglers(store)
+
+
 def test_children_are_found_by_an_index() -> None:
     connection = sqlite3.connect(":memory:", isolation_level=None)
     migrate(connection)
     asked: list[str] = []
     connection.set_trace_callback(asked.append)
-    children.stragglers(connection, 5)
+    for asks in Asks:
+        children.stragglers(connection, asks, BEGINNING, 5)
     connection.execute(children.UNMARK, (1,))
     for mark in children.MARK.values():
         connection.execute(mark, (1,))
     connection.set_trace_callback(None)
 
     for statement in asked:
+        if statement in ("BEGIN", "COMMIT"):
+            continue
         plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}")]
         of_children = [line for line in plan if " child " in line]
         assert of_children, plan
         assert all("task_kin (parent=? AND on_parent=?" in line for line in of_children), plan
         assert not [line for line in plan if line.startswith("SCAN task")], plan
+        assert not [line for line in plan if "TEMP B-TREE" in line], plan
     connection.close()

@@ -7,7 +7,7 @@ from typing import ClassVar
 import pytest
 
 from everstep import Actor, Retry, Runtime, step
-from everstep.storage.kin import Straggler
+from everstep.storage.kin import Asks, Straggler
 from tests.runtime.kit import Gate
 
 __all__ = ["Parent", "Square", "forsake", "fresh_family", "stragglers"]
@@ -54,7 +54,8 @@ class Parent(Actor, name="children.Parent"):
 async def stragglers(runtime: Runtime) -> list[Straggler]:
     """Children that have not followed their parents yet, a few of them."""
     session = runtime._open()  # pyright: ignore[reportPrivateUsage]  # not public
-    return await session.store.stragglers(limit=9)
+    pages = [await session.store.stragglers(asks, limit=9) for asks in Asks]
+    return [child for page in pages for _, child in page]
 
 
 async def forsake(runtime: Runtime) -> None:

@@ -154,6 +154,58 @@ async def test_a_child_that_takes_its_time_holds_up_no_other_family(place: Place
         await is_paused(await the_child(runtime, task))
 
 
+class Many(Doubtful, name="following.Many"):
+    """Starts three children whose steps run until the test lets them end."""
+
+    async def run(self) -> int:
+        kids = [
+            await self.ctx.start(Square(number=number, stops=True), on_parent="follow")
+            for number in (1, 2, 3)
+        ]
+        await self.ctx.once("pay", self.pay)
+        return sum([await kid.result() for kid in kids])
+
+
+async def all_asked_to_pause(runtime: Runtime) -> Task[Any]:
+    """A parent that was paused, and whose children are in their steps; pages are full of one."""
+    runtime._open().shepherd.page = 1  # pyright: ignore[reportPrivateUsage]  # not public
+    task = await runtime.start(Many())
+    for number in "123":
+        await Square.gate.until(number)
+    Square.gate.open("pay")
+    for child in await runtime.tasks(parent=task.id):
+        await asked_to_pause(runtime, runtime.task(child.id))
+    return task
+
+
+async def test_children_are_asked_to_pause_at_once_however_many_take_their_time(
+    place: Place,
+) -> None:
+    async with place.runtime(grace=10) as runtime:
+        task = await all_asked_to_pause(runtime)  # the clock stood still
+        Square.gate.open("1", "2", "3")
+
+        for child in await runtime.tasks(parent=task.id):
+            await is_paused(runtime.task(child.id))
+        await task.settle("pay", NotDone())
+        assert await task.result() == 1 + 4 + 9
+
+
+async def test_children_are_cancelled_while_many_others_take_their_time_to_be_paused(
+    place: Place,
+) -> None:
+    async with place.runtime(grace=10) as runtime:
+        other = await runtime.start(Doubtful(child="sleeper", pauses=False))
+        await until(other, lambda info: info.status is Status.WAITING)
+        task = await all_asked_to_pause(runtime)
+        await other.cancel()
+
+        child = await the_child(runtime, other)
+        await until(child, lambda info: info.status is Status.CANCELLED)
+        assert not any(info.status is Status.PAUSED for info in await runtime.tasks(parent=task.id))
+        Square.gate.open("1", "2", "3")
+
+
 @pytest.mark.parametrize("idle_after", [60.0, 0.0], ids=["in memory", "out of memory"])
 async def test_a_child_that_waits_is_paused_and_goes_on_with_its_parent(
     place: Place, idle_after: float
