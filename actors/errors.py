@@ -6,6 +6,7 @@ from typing import Final
 
 from ..storage.clock import shown_seconds
 from ..storage.errors import EverstepError
+from .foreign import shown
 
 __all__ = [
     "LONE_SURROGATE",
@@ -55,7 +56,7 @@ class BadCall(EverstepError, ValueError):
 
     def __init__(self, what: str, value: object, why: str, instead: str) -> None:
         self.what = what
-        self.value = repr(value)[:200]
+        self.value = shown(value)[:200]
         self.why = why
         self.instead = instead
         super().__init__(f"{what}={self.value}: {why}; write {instead}")

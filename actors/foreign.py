@@ -1,4 +1,4 @@
-"""Exceptions of strangers, looked at whatever their own code does.
+"""Exceptions and values of strangers, looked at whatever their own code does.
 
 Their classes may answer an attribute, a comparison or a question for their truth by raising. So
 we go by what the interpreter itself keeps of them, and guard what is left.
@@ -26,6 +26,7 @@ __all__ = [
     "printable",
     "qualified",
     "read",
+    "shown",
     "single",
     "traceback_of",
     "words_of",
@@ -66,6 +67,11 @@ def read(look: Callable[[], T], instead: Callable[[BaseException], T]) -> T:
 def printable(text: str) -> str:
     """Text that can be written as UTF-8: lone surrogates are replaced."""
     return str.encode(text, "utf-8", "replace").decode("utf-8")
+
+
+def shown(value: object) -> str:
+    """A value in one line; the name of its type where its `repr` fails."""
+    return read(lambda: str.__str__(repr(value)), lambda _: f"<{name_of(value)}>")
 
 
 # --- its class ------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import inspect
 import pickle
@@ -10,7 +11,7 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from everstep import EverstepError
+from everstep import BadCall, EverstepError
 from everstep.actors.failures import Failure, failure_of
 
 SAMPLES: dict[Any, Any] = {
@@ -76,3 +77,14 @@ def test_an_error_comes_back_with_its_facts_and_its_words(
     assert str(back) == str(error) != ""
     assert back.args == error.args
     assert vars(back) == vars(error)
+
+
+@pytest.mark.parametrize("raised", [RuntimeError("no"), asyncio.CancelledError()])
+def test_a_bad_call_is_told_though_the_value_cannot_be_shown(raised: BaseException) -> None:
+    class Silent:
+        def __repr__(self) -> str:
+            raise raised
+
+    error = BadCall("limit", Silent(), "is no number", "limit=3")
+
+    assert str(error) == "limit=<Silent>: is no number; write limit=3"

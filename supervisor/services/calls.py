@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from ...actors.foreign import shown
 from ...storage.errors import EverstepError
 from ..checks import check_option, check_whole
 from ..errors import (
@@ -22,7 +23,6 @@ from ..errors import (
 from ..pool_spec import Pool
 from ..restart import Unset
 from .entries import Entry, Ref, entry_in, name_for
-from .exits import shown
 from .jobs import Job, Purpose
 from .machine import Core
 from .messages import (

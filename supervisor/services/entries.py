@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from ...actors.foreign import shown
 from ...storage.record import record
 from ..errors import NotFound
 from ..pool_spec import Pool
-from .exits import Exit, shown
+from .exits import Exit
 from .spec import Child, ChildKind, ChildSpec, RestartType, id_of, kind_of
 
 __all__ = [

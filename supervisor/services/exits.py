@@ -6,7 +6,7 @@ import asyncio
 from typing import Literal
 
 from ...actors.errors import UnaskedCancellation
-from ...actors.foreign import is_kind, members_within, name_of, read, single
+from ...actors.foreign import is_kind, members_within, name_of, read, shown, single
 from ...storage.record import record
 
 __all__ = [
@@ -19,7 +19,6 @@ __all__ = [
     "crash",
     "describe",
     "exit_of",
-    "shown",
 ]
 
 ExitKind = Literal["normal", "shutdown", "crash", "killed", "interrupt", "ignored"]
@@ -83,11 +82,6 @@ def describe(error: BaseException) -> str:
     kind = name_of(error)
     text = read(lambda: str(error), lambda _: "")
     return f"{kind}: {text}" if text else kind
-
-
-def shown(value: object) -> str:
-    """A value in one line, even one whose `repr` fails."""
-    return read(lambda: repr(value), lambda _: f"<{name_of(value)}>")
 
 
 def exit_of(error: BaseException | None, *, asked: bool, who: str) -> Exit:
