@@ -217,7 +217,7 @@ def exc_info_of(error: BaseException | None) -> ExcInfo | None:
     """What `logging` is given to show an exception; a stand-in for one that it could not show."""
     if error is None:
         return None
-    shown = read(lambda: bool(_formatted(error)), lambda _: False)
+    shown = read(lambda: bool(_formatted(error).encode()), lambda _: False)
     frames: TracebackType | None = _own_traceback(error)
     if shown:
         return type(error), error, frames

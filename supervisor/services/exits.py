@@ -6,7 +6,7 @@ import asyncio
 from typing import Literal
 
 from ...actors.errors import UnaskedCancellation
-from ...actors.foreign import is_kind, members_within, name_of, read, shown, single
+from ...actors.foreign import is_kind, members_within, name_of, printable, read, shown, single
 from ...storage.record import record
 
 __all__ = [
@@ -80,7 +80,7 @@ def crash(error: BaseException) -> Exit:
 def describe(error: BaseException) -> str:
     """An exception in one line, even one whose `str` fails."""
     kind = name_of(error)
-    text = read(lambda: str(error), lambda _: "")
+    text = read(lambda: printable(str(error)), lambda _: "")
     return f"{kind}: {text}" if text else kind
 
 
