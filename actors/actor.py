@@ -26,6 +26,7 @@ from .written import check_class, check_settings, steps_written
 
 if TYPE_CHECKING:
     from .ctx import Ctx
+    from .errors import StateUnreadable
     from .state import View
 
 __all__ = [
@@ -51,6 +52,10 @@ class Anchor(Protocol):
     def call(
         self, definition: StepDefinition, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Coroutine[Any, Any, Any]: ...
+
+    def unreadable(self, error: StateUnreadable) -> BaseException:
+        """What to raise where a field is touched that does not load."""
+        ...
 
 
 class Actor(BaseModel):

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .actor import Actor
     from .ctx import Ctx
     from .definition import StepDefinition
+    from .errors import StateUnreadable
     from .state import View
 
 __all__ = ["Ended", "closed_twin", "stale"]
@@ -41,6 +42,9 @@ class Ended:
         self, definition: StepDefinition, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         raise stale(self._task_id, definition.name)
+
+    def unreadable(self, error: StateUnreadable) -> BaseException:
+        return stale(self._task_id, error.where)
 
 
 def closed_twin(cls: type[Actor]) -> type[Actor]:

@@ -9,7 +9,7 @@ from ..storage.record import record
 from ..storage.records import Loaded, RunRow, StepRow
 from .actor import Actor
 from .log import Backing, Item
-from .schema import Frame, Schema, join, split, split_items
+from .schema import Frame, Schema, join, join_items, split, split_items
 from .state import open_view, place
 
 if TYPE_CHECKING:
@@ -34,8 +34,15 @@ def chapter_view(
 ) -> Actor:
     """The state with which the present chapter began: where the replay of a flow starts.
 
-    What is loaded must be in the form of the class: `lifted`.
+    What is loaded must be in the form of the class: `lifted`. Raises StateUnreadable.
     """
+    _check_logs(Schema.of(actor), loaded)
+    return _base_view(loaded, actor, anchor, limits, family)
+
+
+def _base_view(
+    loaded: Loaded, actor: type[Actor], anchor: Anchor | None, limits: Limits, family: Actor | None
+) -> Actor:
     schema = Schema.of(actor)
     if isinstance(loaded, Begun):
         frame = loaded.frame
@@ -44,6 +51,18 @@ def chapter_view(
     for name, backing in _appended(schema, loaded).items():
         frame = frame.grow(name, backing)
     return open_view(schema, frame, anchor, family=family)
+
+
+def _check_logs(schema: Schema, loaded: Loaded) -> None:
+    """Raise StateUnreadable for a log to which was appended and that the class lacks."""
+    rows: tuple[StepRow | RunRow, ...] = (*loaded.steps, *loaded.runs)
+    known = tuple(join_items({name: []})[:-2] for name in schema.log_fields)
+    for row in rows:
+        appends = row.appends
+        if appends is None or (appends.startswith(known) and appends.count(b'":[') == 1):
+            continue  # to one log, which it has: told without reading the items
+        for name in split(appends):
+            schema.log_field(name)
 
 
 def _appended(schema: Schema, loaded: Loaded) -> dict[str, Backing]:
@@ -62,7 +81,7 @@ def present_view(
     loaded: Loaded, actor: type[Actor], anchor: Anchor | None, limits: Limits, family: Actor | None
 ) -> Actor:
     """The state as the newest commit left it; of what is `lifted`, as `chapter_view`."""
-    view = chapter_view(loaded, actor, anchor, limits, family)
+    view = _base_view(loaded, actor, anchor, limits, family)
     for seq, changes, appends, owner in _since(loaded):
         place(view, split(changes), split_items(appends), seq, owner)
     return view

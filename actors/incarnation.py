@@ -44,8 +44,8 @@ __all__ = ["Incarnation"]
 class Incarnation(Keeping):
     """One life of one task. `live()` is called once."""
 
-    __slots__ = ("_born", "_cutting", "_ending", "_is_under_way", "_loaded", "_loop",
-                 "_outcome", "_over", "_reset", "_reset_after", "_watch", "actor", "schema",
+    __slots__ = ("_born", "_cutting", "_ending", "_is_under_way", "_loaded",
+                 "_outcome", "_over", "_reset", "_reset_after", "_watch", "actor", "loop", "schema",
                  "waits")  # fmt: skip
 
     def __init__(
@@ -74,7 +74,7 @@ class Incarnation(Keeping):
         self._reset: Timer | None = None
         self._ending: asyncio.Task[None] | None = None
         """What ends a halted life; ours until it has ended by itself."""
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self.loop: asyncio.AbstractEventLoop | None = None
 
     # --- the life ---------------------------------------------------------------------
 
@@ -84,7 +84,7 @@ class Incarnation(Keeping):
         Raises KeyboardInterrupt and SystemExit alone, and a cancellation that comes before the
         actor's code. On success the end is committed; recording any other exit is the caller's.
         """
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()
         self._is_under_way = True
         try:
             ended = await self._enter()
@@ -115,10 +115,11 @@ class Incarnation(Keeping):
             self._begin(loaded)
         except MemoryError:
             raise
-        except Exception as error:  # noqa: BLE001  (validators and model_post_init of users)
-            return Halted("state_unreadable", failure_of(error), self._command("resume()"))
+        except (Exception, Ended) as error:  # noqa: BLE001  (validators, model_post_init of users)
+            to_go_on = self._command("resume()")
+            return self._outcome or Halted("state_unreadable", failure_of(error), to_go_on)
         if self.draining:
-            return Released()
+            return self._outcome or Released()
         if self.ledger.progress.deaths or self.ledger.progress.brushes:
             self._reset = self.clock.call_later(self._reset_after, self._outlived)
         return None
@@ -293,9 +294,7 @@ class Incarnation(Keeping):
 
         Whatever the attempts make of it that are in the way, they are cut and not charged.
         """
-        outer: Scope | None = scope
-        while outer is not None:
-            outer.halted, outer = True, outer.outer
+        scope.halts()
         if self._outcome is None:
             self._outcome = Halted(reason, failure_of(error), self._command(action))
             self.draining = True
@@ -327,7 +326,7 @@ class Incarnation(Keeping):
         Raises BadCall in one of another loop, as a thread may have.
         """
         task = asyncio.current_task()
-        if task is None or task.get_loop() is not self._loop:
+        if task is None or task.get_loop() is not self.loop:
             here, why = CURRENT.get(), "awaits something of its task on another event loop"
             instead = "it as async def; or asyncio.run_coroutine_threadsafe(…, loop).result()"
             raise BadCall("step", (here and here.identity) or "run", why, instead)

@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, Final, TypeVar, cast, get_args, overload
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, get_args, overload
 
-from pydantic import GetCoreSchemaHandler, ValidationError
+from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from .closed import stale
 from .errors import StateUnreadable
 from .shapes import IMMUTABLE
-from .values import UNLIMITED, Limits, ValueCodec
+from .values import UNLIMITED, Limits, ValueCodec, why_unreadable
+
+if TYPE_CHECKING:
+    from .actor import Anchor
 
 __all__ = ["LIVE", "UNNUMBERED", "Backing", "Item", "Log", "LogField", "LogView"]
 
@@ -174,13 +177,14 @@ class LogField:
         return Item(data, valid if type(valid) in IMMUTABLE else _UNREAD)
 
     def read(self, item: Item) -> Any:
-        """The value of an item: a fresh object, unless it is immutable."""
+        """The value of an item: a fresh object, unless it is immutable. Raises StateUnreadable."""
         if item.shared is not _UNREAD:
             return item.shared
         try:
             value = self.codec.decode(item.data)
-        except ValidationError as error:
-            raise StateUnreadable(self.actor, self.where, str(error)) from error
+        except Exception as error:  # validators of users raise anything
+            where, why = f"an item of the field {self.name!r}", why_unreadable(error)
+            raise StateUnreadable(self.actor, where, why) from error
         if type(value) in IMMUTABLE:
             item.shared = value
         return value
@@ -255,13 +259,17 @@ class Backing:
 
 
 class LogView:
-    """What one view sees of a log: a backing, and its own tail of appended items."""
+    """What one view sees of a log: a backing, and its own tail of appended items.
 
-    __slots__ = ("_given", "_read", "backing", "field", "tail")
+    An item that does not load raises what the anchor says, and StateUnreadable without one.
+    """
 
-    def __init__(self, field: LogField, backing: Backing) -> None:
+    __slots__ = ("_anchor", "_given", "_read", "backing", "field", "tail")
+
+    def __init__(self, field: LogField, backing: Backing, anchor: Anchor | None = None) -> None:
         self.field = field
         self.backing = backing
+        self._anchor = anchor
         self.tail: list[Item] = []
         self._read: dict[int, Any] = {}
         self._given: list[tuple[Item, Any]] = []
@@ -318,7 +326,12 @@ class LogView:
             return item.shared
         found = self._read.get(place, _UNREAD)
         if found is _UNREAD:
-            found = self.field.read(item)
+            try:
+                found = self.field.read(item)
+            except StateUnreadable as error:
+                if self._anchor is None:
+                    raise
+                raise self._anchor.unreadable(error) from error
             if item.shared is _UNREAD:
                 self._read[place] = found
         return found

@@ -21,6 +21,7 @@ from .actor import Actor, actor_name
 from .current import CURRENT
 from .definition import StepDefinition, StepOptions
 from .errand import Asker, called, packed_call, result_of
+from .errors import StateUnreadable
 from .messages import REPLY
 from .receiving import ride_to
 from .retry import Retry
@@ -105,7 +106,10 @@ class Peer(Generic[A]):
             return mail.id == reply
 
         data = await take(wait, fits, timeout)
-        return result_of(self._actor, definition, self.id, wait.identity, data)
+        try:
+            return result_of(self._actor, definition, self.id, wait.identity, data)
+        except StateUnreadable as error:
+            raise wait.scope.unreadable(error) from error
 
     def tell(
         self,

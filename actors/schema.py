@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from json.decoder import JSONDecoder
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from pydantic import ValidationError
 from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 
 from .actor import actor_name, actor_version, is_generic
@@ -18,7 +17,7 @@ from .fields import codecs_of
 from .log import Backing, LogField
 from .shapes import IMMUTABLE
 from .upcast import lift, upcasts_of
-from .values import DEFAULT_LIMITS, Limits
+from .values import DEFAULT_LIMITS, Limits, why_unreadable
 
 if TYPE_CHECKING:
     from .actor import Actor
@@ -221,8 +220,8 @@ class Schema:
         """The value that the bytes of a field hold, a fresh object. Raises StateUnreadable."""
         try:
             return self.fields[name].decode(data)
-        except ValidationError as error:
-            why = "; ".join(line.strip() for line in str(error).splitlines()[1:3])
+        except Exception as error:  # validators of users raise anything
+            why = why_unreadable(error)
             raise StateUnreadable(self.actor_name, f"the field {name!r}", why) from error
 
     def check_size(self, size: int, limits: Limits) -> None:

@@ -15,7 +15,8 @@ from ..storage.records import StepRow
 from .called import Called, Caller, Traces, Unkeyed, present_caller
 from .ctx import Ctx
 from .current import CURRENT
-from .errors import AmbiguousStep, BadCall, checked_text
+from .errors import AmbiguousStep, BadCall, StateUnreadable, checked_text
+from .halting import halt_from_any_thread
 from .identity import identity_of
 from .luggage import Luggage
 from .schema import split, split_items
@@ -247,6 +248,23 @@ class Scope:
         self.life.check()
         return scope
 
+    def unreadable(self, error: StateUnreadable) -> BaseException:
+        """Halt the task, as its code has come to state that does not load; what to raise.
+
+        May be called from any thread of its code. Raises StaleAttempt where that has ended.
+        """
+        current = CURRENT.get()
+        scope = self if current is None or current.life is not self.life else current
+        scope.check_open()
+        self.life.check_fenced()
+        return halt_from_any_thread(scope, error)
+
+    def halts(self) -> None:
+        """Mark this scope and those above it: whatever their code makes of it, they are cut."""
+        outer: Scope | None = self
+        while outer is not None:
+            outer.halted, outer = True, outer.outer
+
     def cut_off(self) -> None:
         """Its code is never resumed again: neither are the calls of effects that it awaited."""
         for call in self.running_calls:
@@ -298,7 +316,10 @@ class Scope:
     # --- replay by field --------------------------------------------------------------
 
     def show(self, row: StepRow) -> None:
-        """Let the view show what a finished step changed, as far as no newer one has."""
+        """Let the view show what a finished step changed, as far as no newer one has.
+
+        Halts the task where that does not load.
+        """
         seq = row.seq
         if seq is None or (row.changes is None and row.appends is None):
             return
@@ -306,7 +327,10 @@ class Scope:
         if fields and self._placed:
             placed = self._placed
             fields = {name: data for name, data in fields.items() if placed.get(name, 0) < seq}
-        place(self.view, fields, split_items(row.appends), seq, row.identity)
+        try:
+            place(self.view, fields, split_items(row.appends), seq, row.identity)
+        except StateUnreadable as error:
+            raise self.unreadable(error) from error
         self.shows(fields, seq)
 
     def shows(self, fields: Any, seq: int) -> None:

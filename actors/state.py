@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .actor import Actor
 from .closed import Ended, closed_twin
-from .errors import BadActor, ConflictingChange, PayloadTooLarge
+from .errors import BadActor, ConflictingChange, PayloadTooLarge, StateUnreadable
 from .log import LIVE, UNNUMBERED, Backing, Item, Log, LogView
 from .schema import UNSHARED, Cell, Frame, Schema, join, join_items
 from .values import DEFAULT_LIMITS, Limits
@@ -56,15 +56,23 @@ class View:
         """Those that were touched."""
 
     def read(self, name: str) -> Any:
-        """The value of a field as the frame has it: what the view sees at its first touch."""
+        """The value of a field as the frame has it: what the view sees at its first touch.
+
+        One that does not load raises what its anchor says, and StateUnreadable without one.
+        """
         cell = self.frame.cells.get(name)
         if cell is None:
-            log = Log.standing_on(LogView(self.schema.log_fields[name], self.frame.logs[name]))
-            self.logs[name] = log
+            field, backing = self.schema.log_fields[name], self.frame.logs[name]
+            log = self.logs[name] = Log.standing_on(LogView(field, backing, self.anchor))
             return log
         if cell.shared is not UNSHARED:
             return cell.shared
-        return self.schema.read(name, cell.data)
+        try:
+            return self.schema.read(name, cell.data)
+        except StateUnreadable as error:
+            if self.anchor is None:
+                raise
+            raise self.anchor.unreadable(error) from error
 
 
 class Changes:

@@ -23,6 +23,7 @@ from pydantic_core import (
 
 from ..storage.record import record
 from .errors import LONE_SURROGATE, BadCall, NotSerializable, NotValid, PayloadTooLarge
+from .foreign import name_of, words_of
 from .same import difference, same_plain
 from .shapes import Shape, shape_of
 
@@ -34,6 +35,7 @@ __all__ = [
     "NotDefinedYet",
     "ValueCodec",
     "first_problem",
+    "why_unreadable",
 ]
 
 CONFIG: Final = ConfigDict(
@@ -124,8 +126,11 @@ class ValueCodec:
         return self._shape.unordered
 
     def same(self, value: Any, data: bytes) -> bool:
-        """Whether `data` holds this value."""
-        return difference(value, self.decode(data)) is None
+        """Whether `data` holds this value; what does not load holds none."""
+        try:
+            return difference(value, self.decode(data)) is None
+        except Exception:  # noqa: BLE001  (validators of users raise anything)
+            return False
 
     def encode(self, value: Any, where: str, limits: Limits = DEFAULT_LIMITS) -> bytes:
         """The value as JSON, from which `decode` makes the same value again.
@@ -303,6 +308,15 @@ def _of_annotation(annotation: Any) -> ValueCodec:
             raise NotDefinedYet(f"{annotation!r}: {_first_line(error)}") from error
         return ValueCodec(None, None, Shape(), f"{annotation!r}: {_first_line(error)}")
     return ValueCodec(validator, serializer, shape_of(schema))
+
+
+def why_unreadable(error: Exception) -> str:
+    """Why bytes did not load, in one line. Raises a MemoryError, which says nothing of them."""
+    if isinstance(error, MemoryError):
+        raise error
+    if isinstance(error, ValidationError):
+        return "; ".join(line.strip() for line in str(error).splitlines()[1:3])
+    return f"{name_of(error)}: {words_of(error)}"
 
 
 def _adapter(annotation: Any) -> TypeAdapter[Any]:

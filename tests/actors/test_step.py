@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from everstep.actors.actor import Actor, steps_of
 from everstep.actors.definition import StepDefinition
-from everstep.actors.errors import BadActor, BadCall
+from everstep.actors.errors import BadActor, BadCall, StateUnreadable
 from everstep.actors.retry import Retry
 from everstep.actors.schema import Schema
 from everstep.actors.state import open_view
@@ -98,6 +98,9 @@ async def test_a_call_in_a_runtime_goes_to_the_anchor_at_once() -> None:
         ) -> Coroutine[Any, Any, Any]:
             calls.append((definition.name, args, kwargs))
             return asyncio.sleep(0, "done")
+
+        def unreadable(self, error: StateUnreadable) -> BaseException:
+            raise AssertionError("nothing is touched here")
 
     schema = Schema.of(Report)
     view = open_view(schema, schema.frame({}), Anchor(), family=None)

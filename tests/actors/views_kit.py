@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from everstep.actors.actor import Actor
 from everstep.actors.definition import StepDefinition
+from everstep.actors.errors import StateUnreadable
 from everstep.actors.log import Log
 from everstep.actors.schema import Frame, Schema
 from everstep.actors.state import collect, frame_of, open_view, place
@@ -27,6 +28,9 @@ class FakeAnchor:
 
     def call(self, definition: StepDefinition, args: Any, kwargs: Any) -> Any:
         raise AssertionError("no step is called here")
+
+    def unreadable(self, error: StateUnreadable) -> BaseException:
+        return error
 
 
 class Report(Actor):
