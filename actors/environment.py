@@ -50,7 +50,7 @@ class Environment:
     on_woken: Callable[[int], None] | None = None
     """Told on the loop after a commit that may have queued the task of this key, or one that it
     has started, and was not its own."""
-    on_leaving: Callable[[int, SystemExit], None] | None = None
+    on_exit: Callable[[int, BaseException], None] | None = None
     """Told on the loop that a step of the task of this key has ended the process, from within an
     asyncio task of the user's."""
     make_sure: Callable[[type[Actor], str], Awaitable[Recipient]] = field(init=False)

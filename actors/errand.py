@@ -12,6 +12,7 @@ from .actor import Actor, actor_name, steps_of
 from .definition import HandlerOptions, StepDefinition
 from .errors import BadCall, StateUnreadable
 from .failures import Failure, HandlerFailed, MessageRefused, read_failure
+from .foreign import is_kind, words_of
 from .schema import join, split
 from .step import definition_in
 from .values import DEFAULT_LIMITS, Limits, ValueCodec, first_problem
@@ -123,8 +124,9 @@ def _codecs(actor: type[Actor], definition: StepDefinition) -> dict[str, ValueCo
 def _decoded(codec: ValueCodec, data: bytes, where: str) -> Any:
     try:
         return codec.decode(data)
-    except ValidationError as error:
-        raise Unfit(f"{where} is not valid: {first_problem(error)}") from error
+    except ValueError as error:
+        why = first_problem(error) if is_kind(error, ValidationError) else words_of(error)
+        raise Unfit(f"{where} is not valid: {why}") from error
 
 
 def _argument(handler: str, name: str) -> str:

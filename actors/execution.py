@@ -288,8 +288,8 @@ async def _ended(
         raise error
     if call.scope.ended or attempt.halted:
         how = How.CUT  # the step above has ended without it, or the task goes on in no way
-    if isinstance(error, SystemExit):
-        life.leaves_by(error)
+    if is_kind(error, (KeyboardInterrupt, SystemExit)):
+        life.may_exit()
     if how in (How.LEAVING, How.LEFT, How.CUT):
         if not attempt.is_let_go:
             life.let_go(row, "step_cut" if how is How.CUT else "step_cancelled")
@@ -330,6 +330,7 @@ def _forget_inner_failures(life: Incarnation, attempt: Attempt, error: BaseExcep
 async def _try_again(life: Incarnation, row: StepRow, failure: Failure, wait: float) -> StepRow:
     """Record a failed attempt before its backoff."""
     row = life.wholly(_put_retry, life, row, failure, wait)
+    _tell(life, row, failure, f"the next one in {shown_seconds(round(wait, 3))}")
     await life.ledger.durable()
     return row
 
@@ -338,7 +339,6 @@ def _put_retry(life: Incarnation, row: StepRow, failure: Failure, wait: float) -
     due = due_in(life.clock, wait)
     row = rows.failed(row, failure.encoded(), due, life.clock.now())
     life.journal.step(row)
-    _tell(life, row, failure, f"the next one in {shown_seconds(round(wait, 3))}")
     data = {"attempt": row.attempts, "error": str(failure), "retry_in": wait}
     life.ledger.event("step_failed", step=row.identity, data=data)
     life.journal.backs_off(row.identity, due)
@@ -349,6 +349,7 @@ async def _used_up(life: Incarnation, call: Call, row: StepRow, failure: Failure
     """Record that the step has failed for good; the exception to raise."""
     life.check_fenced()
     row, answered = life.wholly(_put_failure, life, call, row, failure)
+    _tell(life, row, failure, "it was the last one")
     try:
         await life.ledger.durable()
     except asyncio.CancelledError:
@@ -371,7 +372,6 @@ def _put_failure(
         ended_at=life.clock.now(),
     )
     life.journal.step(row)
-    _tell(life, row, failure, "it was the last one")
     data = {"attempt": row.attempts, "error": str(failure), "final": True}
     ledger.event("step_failed", step=row.identity, data=data)
     life.remember(call, row)

@@ -83,15 +83,8 @@ def is_kind(error: object, kinds: type[E] | tuple[type[E], ...]) -> TypeGuard[E]
 
 
 def is_any_of(error: BaseException, kinds: Kinds) -> bool:
-    """As `isinstance` for classes of the user, which may answer that; where it fails, by bases."""
-    return read(
-        lambda: isinstance(error, kinds),
-        lambda _: any(kind is base for kind in _each_of(kinds) for base in bases_of(error)),
-    )
-
-
-def _each_of(kinds: Kinds) -> tuple[type[BaseException], ...]:
-    return kinds if isinstance(kinds, tuple) else (kinds,)
+    """As `isinstance` for classes of the user, which may answer that by code of their own."""
+    return read(lambda: isinstance(error, kinds), lambda _: is_kind(error, kinds))
 
 
 def bases_of(error: BaseException) -> tuple[type, ...]:

@@ -172,6 +172,8 @@ class Incarnation(Keeping):
             self.cut_short()
             raise error
         await self._wind_up()
+        if self.root.halted and self._outcome is None:
+            await asyncio.sleep(0)  # a thread has halted it, which the loop hears in this turn
         if (refused := self.ledger.refusal) is not None:
             return Fenced(refused)
         if self.journal.finished:
@@ -188,6 +190,8 @@ class Incarnation(Keeping):
                 error = unfit
         if (refused := self.ledger.refusal) is not None:
             return Fenced(refused)
+        if self.environment.store.is_ending:
+            return Released()  # with all there is, and by nothing that it did
         if is_kind(error, (asyncio.CancelledError, Severed)):
             error = UnaskedCancellation("run")
         return crashed_by(error, self.root, self.ledger)

@@ -12,6 +12,7 @@ from ..storage.records import EffectRow, EffectState, StepRow
 from .environment import Environment
 from .errors import LogItemChanged, Suspended
 from .failures import HalfDone, failure_of
+from .foreign import is_kind
 from .identity import inside
 from .journal import Journal
 from .ledger import Ledger
@@ -222,20 +223,20 @@ class Keeping:
             attempt.is_let_go = True
             self.let_go(attempt.row, "step_cut")
 
-    def leaves_by(self, leaving: SystemExit) -> None:
-        """A step is left by this, which ends the process where it also leaves its asyncio task.
+    def may_exit(self) -> None:
+        """A step is left by what ends the process, if it leaves its asyncio task too.
 
         That is told when the loop runs next, as it does for whoever cancels all that is left.
         """
-
-        def left(task: asyncio.Task[Any]) -> None:
-            told = self.environment.on_leaving
-            if told is not None and not task.cancelled() and task.exception() is leaving:
-                told(self.ledger.row.key, leaving)
-
         task = asyncio.current_task()
         if task is not None:
-            task.add_done_callback(left)
+            task.remove_done_callback(self._exited)  # of an earlier one, which the code has caught
+            task.add_done_callback(self._exited)
+
+    def _exited(self, task: asyncio.Task[Any]) -> None:
+        error, told = None if task.cancelled() else task.exception(), self.environment.on_exit
+        if told is not None and is_kind(error, (KeyboardInterrupt, SystemExit)):
+            told(self.ledger.row.key, error)
 
     def take_back(self, row: StepRow) -> None:
         """The caller of a step went away while its failure was written: it leaves nothing."""

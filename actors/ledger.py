@@ -205,8 +205,8 @@ class Ledger:
 
     def passed(self, row: StepRow, kind: str, data: bytes | None, at: float, size: int) -> None:
         """Add a step's row, as `step`, and the event that tells of it at this instant."""
-        self.event_seq += 1
         draft = self._draft or self._open()
+        self.event_seq += 1
         draft.steps[row.identity] = row
         draft.events.append(EventRow(row.task, self.event_seq, at, kind, row.identity, data))
         draft.size += size if data is None else size + len(data)

@@ -182,7 +182,7 @@ class LogField:
             return item.shared
         try:
             value = self.codec.decode(item.data)
-        except Exception as error:  # validators of users raise anything
+        except ValueError as error:
             where, why = f"an item of the field {self.name!r}", why_unreadable(error)
             raise StateUnreadable(self.actor, where, why) from error
         if type(value) in IMMUTABLE:

@@ -220,7 +220,7 @@ class Schema:
         """The value that the bytes of a field hold, a fresh object. Raises StateUnreadable."""
         try:
             return self.fields[name].decode(data)
-        except Exception as error:  # validators of users raise anything
+        except ValueError as error:
             why = why_unreadable(error)
             raise StateUnreadable(self.actor_name, f"the field {name!r}", why) from error
 

@@ -23,7 +23,7 @@ from pydantic_core import (
 
 from ..storage.record import record
 from .errors import LONE_SURROGATE, BadCall, NotSerializable, NotValid, PayloadTooLarge
-from .foreign import name_of, words_of
+from .foreign import is_kind, name_of, words_of
 from .same import difference, same_plain
 from .shapes import Shape, shape_of
 
@@ -129,7 +129,7 @@ class ValueCodec:
         """Whether `data` holds this value; what does not load holds none."""
         try:
             return difference(value, self.decode(data)) is None
-        except Exception:  # noqa: BLE001  (validators of users raise anything)
+        except ValueError:
             return False
 
     def encode(self, value: Any, where: str, limits: Limits = DEFAULT_LIMITS) -> bytes:
@@ -188,14 +188,20 @@ class ValueCodec:
         return self.decode(data) if type(value) in _INSTANTS else value
 
     def decode(self, data: bytes, *, strict: bool | None = None) -> Any:
-        """The value. Raises pydantic's ValidationError where the bytes are none of this type.
+        """The value. Raises ValueError where the bytes are none of this type.
 
+        That is pydantic's ValidationError, unless a validator of the user's raised something else.
         `strict`: a value of another type that could be read as this one is none either.
         """
         assert self._validator is not None, self.refusal
-        if strict is None:
-            return self._validator.validate_json(data)
-        return self._validator.validate_json(data, strict=strict)
+        try:
+            if strict is None:
+                return self._validator.validate_json(data)
+            return self._validator.validate_json(data, strict=strict)
+        except (ValueError, MemoryError):
+            raise
+        except Exception as error:
+            raise ValueError(f"{name_of(error)}: {words_of(error)}") from error
 
     def _write(
         self, value: Any, where: str, limits: Limits, *, warnings: Literal["error", False]
@@ -310,13 +316,12 @@ def _of_annotation(annotation: Any) -> ValueCodec:
     return ValueCodec(validator, serializer, shape_of(schema))
 
 
-def why_unreadable(error: Exception) -> str:
-    """Why bytes did not load, in one line. Raises a MemoryError, which says nothing of them."""
-    if isinstance(error, MemoryError):
-        raise error
-    if isinstance(error, ValidationError):
-        return "; ".join(line.strip() for line in str(error).splitlines()[1:3])
-    return f"{name_of(error)}: {words_of(error)}"
+def why_unreadable(error: ValueError) -> str:
+    """Why bytes did not load, in one line."""
+    words = words_of(error)
+    if is_kind(error, ValidationError):
+        return "; ".join(line.strip() for line in words.splitlines()[1:3])
+    return words
 
 
 def _adapter(annotation: Any) -> TypeAdapter[Any]:

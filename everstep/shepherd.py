@@ -80,11 +80,14 @@ class Shepherd:
     async def _round(self, asks: Asks) -> tuple[bool, bool]:
         """Bring all that lag now, page by page: whether any do, and whether one has followed.
 
-        Those on their way already fill no page for long: they are passed by, and not awaited.
+        Those on their way already are passed by, and not awaited.
         """
-        lag, moved, after = False, False, BEGINNING
-        while page := await self._session.store.stragglers(asks, after=after, limit=self.page):
-            lag, after = True, page[-1][0]
+        lag, moved, after, full = False, False, BEGINNING, True
+        while full:
+            page = await self._session.store.stragglers(asks, after=after, limit=self.page)
+            if not page:
+                break
+            lag, after, full = True, page[-1][0], len(page) == self.page
             bringing = [
                 self._brought(asks, child)
                 for place, child in page

@@ -41,7 +41,8 @@ class Draft(Protocol):
     def seal(self) -> Write | None:
         """The finished write; None when nothing is left to write: then `settle` gets None.
 
-        With a Refused that it raises it is settled, with any other error as refused for that.
+        Raises Refused: the draft is settled with it. Any other error settles it as refused for
+        that.
         """
         ...
 
@@ -117,6 +118,11 @@ class Store(Protocol):
     @property
     def orderly_epochs(self) -> frozenset[int]:
         """Epochs that stopped in order without being able to write it: their tasks did not die."""
+        ...
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether the event loop is ending: whoever ends it has cancelled all that is on it."""
         ...
 
     @property

@@ -19,8 +19,8 @@ __all__ = ["Life"]
 class Life:
     """One slot of a pool, and who holds it."""
 
-    __slots__ = ("_loaded", "_over", "actor", "checkpoints", "claimed", "ended", "incarnation",
-                 "is_over", "ledger", "seat", "task", "trial")  # fmt: skip
+    __slots__ = ("_loaded", "_over", "actor", "checkpoints", "claimed", "ended", "exit",
+                 "incarnation", "is_over", "ledger", "seat", "task", "trial")  # fmt: skip
 
     def __init__(
         self, ledger: Ledger, actor: type[Actor], seat: LifeSeat, loaded: Loaded | None
@@ -37,6 +37,8 @@ class Life:
         """Done when the store has answered to the claim, and then no longer there."""
         self.ended: Exit | None = None
         """How it ended; set by whoever records it."""
+        self.exit: BaseException | None = None
+        """By what a step in an asyncio task of its own has ended the process."""
         self.is_over = False
         """Its end is recorded, and its slot is free."""
         self.checkpoints = 0

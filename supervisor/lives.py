@@ -33,6 +33,8 @@ from .waiting import all_done
 __all__ = ["Lives"]
 
 _LOG = logging.getLogger("everstep")
+_TRIES = 3
+"""How often the end of a life is written again on a row that has not changed since."""
 _RECORDING = 5.0
 """Seconds in which the ends of lives must be recorded when the pool stops."""
 
@@ -112,8 +114,8 @@ class Lives:
             ended = await begun.live() if isinstance(begun, Incarnation) else begun
             await self._record(life, ended)
         except (KeyboardInterrupt, SystemExit) as leaving:
-            if isinstance(life.ended, Crashed):
-                return  # by a step in a task of its own, and the process is ending by that already
+            if leaving is life.exit:
+                return  # the process is ending by that already
             self._note_leaving(life, leaving)
             raise
         except Exception as bug:
@@ -161,15 +163,16 @@ class Lives:
         It leaves the loop at once and ends it, so all lives are given back in this very turn;
         the store still writes what it has been handed.
         """
-        if isinstance(leaving, SystemExit):
+        if is_kind(leaving, SystemExit):
             self._hand_in_as(life, Crashed(failure_of(leaving), never_retried=False))
         self._on_leaving()
 
-    def leaves(self, key: int, leaving: BaseException) -> None:
+    def exits(self, key: int, error: BaseException) -> None:
         """The same, from an asyncio task that the code of this task has made."""
         life = self._held.get(key)
         if life is not None:
-            self._note_leaving(life, leaving)
+            life.exit = error
+            self._note_leaving(life, error)
 
     def hand_in(self) -> None:
         """Give all lives back in this very turn, since the loop is about to end."""
@@ -205,6 +208,8 @@ class Lives:
                 self._escalate(life.ledger)
             if isinstance(ended, Fenced) and isinstance(ended.refusal, Refused):
                 await self._reclaim(life, ended.refusal)
+        except HalfDone as fault:
+            await self._reclaim(life, fault)
         except Refused as refused:
             _LOG.debug("an end was recorded by somebody else: %s", refused)
         except (StoreFailed, StoreClosed) as failure:
@@ -226,8 +231,9 @@ class Lives:
             crashed = Crashed(cause.failure, never_retried=False)
         else:
             crashed = Crashed(failure_of(cause, final=True), never_retried=True)
-        seen: Progress | None = None
-        while (row := await self._still_ours(life)) is not None and row.progress != seen:
+        seen, left = None, _TRIES
+        while left and (row := await self._still_ours(life)) is not None:
+            left -= row.progress == seen
             seen = row.progress
             _LOG.error("a write of the task %s was refused or failed: %s", life.task_id, cause)
             life.ended, life.ledger = life.ended or crashed, Ledger(self._environment, row)
@@ -241,6 +247,8 @@ class Lives:
             self._escalate(life.ledger)
             tell_of_end(life.task_id, life.ledger.progress, crashed)
             return
+        if not left:
+            self._on_failure(cause)
 
     async def _still_ours(self, life: Life) -> TaskRow | None:
         """The task, where the store shows the very life that this one was."""
@@ -279,7 +287,7 @@ class Lives:
         now, chance = self._environment.clock.now(), self._environment.chance
         try:
             return after_crash(progress, ended, self._restart, now=now, chance=chance, error=error)
-        except Exception as broken:  # noqa: BLE001  the backoff is user code; its failure is recorded
+        except (Exception, asyncio.CancelledError) as broken:  # noqa: BLE001  code of the user's
             log_error(broken, "the backoff of the pool failed; the default is used instead")
             mended = replace(self._restart, backoff=DEFAULT_RESTART.backoff)
             return after_crash(progress, ended, mended, now=now, chance=chance, error=error)

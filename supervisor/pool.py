@@ -171,9 +171,9 @@ class LivePool:
 
     # --- told from below ----------------------------------------------------------------------
 
-    def leaves(self, key: int, leaving: BaseException) -> None:
+    def exits(self, key: int, error: BaseException) -> None:
         """A task, where it is one of this pool, ends the process."""
-        self._lives.leaves(key, leaving)
+        self._lives.exits(key, error)
 
     def _present(self) -> Pool:
         return self.spec

@@ -55,7 +55,7 @@ class Pools:
         """Tasks of closed pools that do not end although their life is over."""
         self._deadline: float | None = None
         self._cleanup = environment.cleanup
-        environment.on_leaving = self._leaves
+        environment.on_exit = self._exits
 
     # --- for their supervisors --------------------------------------------------------------
 
@@ -166,9 +166,9 @@ class Pools:
 
     # --- told from below ------------------------------------------------------------------------
 
-    def _leaves(self, key: int, leaving: BaseException) -> None:
+    def _exits(self, key: int, error: BaseException) -> None:
         for pool in self._all():
-            pool.leaves(key, leaving)
+            pool.exits(key, error)
 
     def _hand_in(self) -> None:
         """A task ends the process, and with it those of all pools."""

@@ -108,6 +108,10 @@ class WatchedStore:
         return self._store.orderly_epochs
 
     @property
+    def is_ending(self) -> bool:
+        return self._store.is_ending
+
+    @property
     def trouble(self) -> Alarm | None:
         return self._store.trouble
 

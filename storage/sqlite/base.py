@@ -132,6 +132,11 @@ class SqlStore(ABC):
         return self._orderly_epochs
 
     @property
+    def is_ending(self) -> bool:
+        """Whether the event loop is ending: whoever ends it has cancelled all that is on it."""
+        return self._writer is not None and self._writer.is_ending
+
+    @property
     def trouble(self) -> Alarm | None:
         """What keeps the store from committing just now; None when it commits."""
         return self._writer.trouble if self._writer else None

@@ -94,6 +94,11 @@ class Writer:
         await to_the_end(self._task)
 
     @property
+    def is_ending(self) -> bool:
+        """Whether its task was cancelled, which is true of all on the loop at the same moment."""
+        return self._ended_early or self._task.cancelling() > 0
+
+    @property
     def silenced(self) -> bool:
         """Whether its owner may have stopped in order without being able to write that down."""
         return self.failed or self._ended_early

@@ -146,7 +146,7 @@ class Supervision:
         by_us = self._take_back_cancellation()
         asked = is_kind(error, (asyncio.CancelledError, KeyboardInterrupt, SystemExit))
         await self._down(shell, asked=int(asked and not by_us))
-        failure = self._failure or _failure(shell.outcome)
+        failure = _failure(shell.outcome) if self._failure is None else self._failure
         if failure is None:
             return
         leaving = not is_kind(failure, Exception)  # the process is to end

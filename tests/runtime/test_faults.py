@@ -6,11 +6,12 @@ import sys
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
-from everstep import Actor, Log, Retry, StepFailed, none, step
+from everstep import Actor, Log, Retry, StepFailed, TaskPaused, none, step
+from everstep.actors.ledger import Ledger
 from everstep.testing import ManualClock
 from tests.runtime.kit import Place, kinds
 
@@ -145,3 +146,50 @@ async def test_a_task_ends_as_if_a_fault_had_not_been(
         if here.clock.left > 0:
             break
     assert crashes > 3
+
+
+class Stumbling(Actor, name="faults.Stumbling"):
+    """Crashes or is paused, once, so that its pool has to record an end."""
+
+    faults: ClassVar[int]
+    over: ClassVar[bool]
+
+    how: str
+
+    async def run(self) -> str:
+        if not self.over:
+            Stumbling.over = True
+            if self.how == "crash":
+                raise OSError("no paper")
+            await self.ctx.once("unknown", self.lost)
+        return "over"
+
+    async def lost(self) -> None:
+        raise OSError("who knows")
+
+
+@pytest.mark.parametrize("how", ["crash", "pause"])
+@pytest.mark.parametrize("faults", [1, 2, 3])
+async def test_an_end_that_meets_faults_is_recorded_all_the_same(
+    place: Place, monkeypatch: pytest.MonkeyPatch, how: str, faults: int
+) -> None:
+    """By so many in a row, each while the write is put together that tells of the end."""
+    seal, Stumbling.faults, Stumbling.over = Ledger.seal, faults, False
+
+    def faulty(ledger: Ledger, draft: Any) -> Any:
+        told = {event.kind for event in draft.events}
+        if Stumbling.faults and told & {"task_crashed", "task_paused"}:
+            Stumbling.faults -= 1
+            raise MemoryError
+        return seal(ledger, draft)
+
+    monkeypatch.setattr(Ledger, "seal", faulty)
+    async with place.runtime() as runtime:
+        task = await runtime.start(Stumbling(how=how))
+        try:
+            await task.result()
+        except TaskPaused:
+            await task.resume()
+            await task.result()
+        assert Stumbling.faults == 0
+        assert {"task_crashed", "task_paused"} & set(await kinds(task))

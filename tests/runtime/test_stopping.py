@@ -1,13 +1,14 @@
 """Leaving a runtime: in order, bounded, whatever the tasks and the caller do."""
 
 import asyncio
+import contextlib
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
-from everstep import Actor, Pool, Runtime, Status, Supervisor, step
-from tests.runtime.kit import ONCE, Gate, Place, Plain, Waiting, kinds, next_event
+from everstep import Actor, Pool, Restart, Runtime, Status, Supervisor, step
+from tests.runtime.kit import ONCE, Gate, Place, Plain, Unsteady, Waiting, kinds, next_event
 
 
 class Stubborn(Actor, name="stopping.Stubborn"):
@@ -313,10 +314,12 @@ def test_a_task_that_exits_the_process_stops_it_in_order_and_counts_as_a_crash(
 
 
 @pytest.mark.parametrize("way", ["gather", "task group", "not at all"])
-def test_a_step_that_exits_the_process_is_a_crash_of_its_task_alone_whoever_calls_it(
-    tmp_path: Path, gate: Gate, way: str
+@pytest.mark.parametrize(("error", "crashes"), [(SystemExit(3), 1), (KeyboardInterrupt(), 0)])
+def test_a_step_that_ends_the_process_charges_its_task_alone_and_only_for_an_exit(
+    tmp_path: Path, gate: Gate, way: str, error: BaseException, crashes: int
 ) -> None:
-    Leaving.error = SystemExit(3)
+    """From an asyncio task of its own too, in which the loop hears of it before `run` does."""
+    Leaving.error = error
     path = tmp_path / "tasks.db"
 
     async def serve() -> None:
@@ -325,12 +328,74 @@ def test_a_step_that_exits_the_process_is_a_crash_of_its_task_alone_whoever_call
             await gate.until("n")
             await (await runtime.start(LeavingBeside(way=way), id="x")).result()
 
-    with pytest.raises(SystemExit):
+    with pytest.raises(type(error)):
         asyncio.run(serve())
 
     info, beside = asyncio.run(_status(path, "x")), asyncio.run(_status(path, "n"))
-    assert (info.status, info.crashes, info.deaths) == (Status.QUEUED, 1, 0)
+    assert (info.status, info.crashes, info.deaths) == (Status.QUEUED, crashes, 0)
     assert (beside.status, beside.crashes, beside.deaths) == (Status.QUEUED, 0, 0)
+
+
+class Catching(LeavingBeside, name="stopping.Catching"):
+    """Its code catches what would have ended the process, in the task of its own."""
+
+    async def leave_or_not(self) -> None:
+        for _ in range(2):
+            with contextlib.suppress(SystemExit):
+                await self.leave()
+
+    async def run(self) -> None:
+        await asyncio.gather(self.leave_or_not(), asyncio.sleep(0))
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()])
+def test_code_beside_the_runtime_that_ends_the_loop_is_a_crash_of_no_task(
+    tmp_path: Path, gate: Gate, error: BaseException
+) -> None:
+    path, names = tmp_path / "tasks.db", ("a", "b", "c")
+
+    async def leave() -> None:
+        raise error
+
+    async def serve() -> None:
+        async with Runtime(path, grace=0) as runtime:
+            for name in names:
+                await runtime.start(Waiting(name=name), id=name)
+                await gate.until(name)
+            leaving = asyncio.create_task(leave())
+            await asyncio.Event().wait()
+            await leaving
+
+    with pytest.raises(type(error)):
+        asyncio.run(serve())
+
+    found = [asyncio.run(_status(path, name)) for name in names]
+    assert [(one.crashes, one.deaths) for one in found] == [(0, 0)] * 3
+
+
+async def test_an_exit_that_is_caught_ends_nothing_and_charges_nobody(place: Place) -> None:
+    Leaving.error = SystemExit(3)
+    async with place.runtime() as runtime:
+        task = await runtime.start(Catching())
+        await task.result()
+        assert (await task.status()).crashes == 0
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()])
+def test_a_backoff_of_a_pool_that_ends_the_process_is_heard(
+    tmp_path: Path, error: BaseException
+) -> None:
+    def backoff(_: int) -> float:
+        raise error
+
+    async def serve() -> None:
+        pool = Pool(restart=Restart(3, backoff=backoff))
+        async with Runtime(tmp_path / "tasks.db", tree=pool, grace=0) as runtime:
+            Unsteady.errors = [OSError("no paper")]
+            await (await runtime.start(Unsteady())).result()
+
+    with pytest.raises(type(error)):
+        asyncio.run(serve())
 
 
 @pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()])
