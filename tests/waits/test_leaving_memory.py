@@ -5,13 +5,29 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import AsyncGenerator
+from pathlib import Path
 from typing import Any, ClassVar
 
 import anyio
 import pytest
 
-from everstep import Actor, Restart, Runtime, Status, StepFailed, Suspended, Task, TaskFailed, step
+from everstep import (
+    Actor,
+    Pool,
+    Restart,
+    Runtime,
+    Status,
+    StepFailed,
+    Suspended,
+    Task,
+    TaskFailed,
+    step,
+)
 from everstep.actors.incarnation import Incarnation
+from everstep.storage import SqliteStore
+from everstep.storage.interface import QueuePage
+from everstep.storage.records import TaskRow
+from everstep.testing import ManualClock
 from tests.runtime.kit import Gate, Place, Plain, next_event, until
 
 DAY = 24 * 3600.0
@@ -292,32 +308,45 @@ class Dozer(Actor, name="waits.Dozer"):
         await self.ctx.sleep(10)
 
 
+class Looking(SqliteStore):
+    """Time passes while a pool looks for queued tasks, the first time after `looks` was emptied."""
+
+    def __init__(self, path: Path, clock: ManualClock) -> None:
+        super().__init__(path, clock=clock)
+        self.time = clock
+        self.looks: list[str] = ["at first"]
+
+    async def lanes(self, *args: Any, **options: Any) -> QueuePage:
+        if not self.looks:
+            self.time.advance(10)
+        self.looks.append("for the queued")
+        return await super().lanes(*args, **options)
+
+    async def due_waits(self, *args: Any, **options: Any) -> list[TaskRow]:
+        self.looks.append("for the due")
+        return await super().due_waits(*args, **options)
+
+    async def strangers(self, *_: Any, **__: Any) -> dict[str, int]:
+        return {}  # at once, without a turn of the loop in which the timer could ring
+
+
 async def test_a_wait_that_falls_due_while_the_pool_looks_for_others_is_woken_next(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    async with place.runtime(pool={"max_running": 1}, idle_after=0) as runtime:
+    clock = ManualClock()
+    store = Looking(tmp_path / "tasks.db", clock)
+    async with Runtime(
+        tmp_path / "tasks.db",
+        store=store,
+        clock=clock,
+        tree=Pool(max_running=1),
+        idle_after=0,
+        grace=0,
+    ) as runtime:
         dozing = await runtime.start(Dozer())
         await next_event(dozing, "task_suspended")
-        store, looks = runtime._open().store, list[str]()  # pyright: ignore[reportPrivateUsage]  # to hear of it
-        lanes, due_waits = store.lanes, store.due_waits
-
-        async def heard_lanes(*args: Any, **options: Any) -> Any:
-            if not looks:
-                place.clock.advance(10)
-            looks.append("for the queued")
-            return await lanes(*args, **options)
-
-        async def heard_due_waits(*args: Any, **options: Any) -> Any:
-            looks.append("for the due")
-            return await due_waits(*args, **options)
-
-        async def strangers(*_: Any, **__: Any) -> dict[str, int]:
-            return {}  # at once, without a turn of the loop in which the timer could ring
-
-        monkeypatch.setattr(store, "lanes", heard_lanes)
-        monkeypatch.setattr(store, "due_waits", heard_due_waits)
-        monkeypatch.setattr(store, "strangers", strangers)
+        store.looks.clear()
         await asyncio.gather(*[(await runtime.start(Plain())).result() for _ in range(2)])
 
         await dozing.result()
-        assert looks[:2] == ["for the queued", "for the due"]
+        assert store.looks[:2] == ["for the queued", "for the due"]
