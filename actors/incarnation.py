@@ -191,7 +191,8 @@ class Incarnation(Keeping):
         if (refused := self.ledger.refusal) is not None:
             return Fenced(refused)
         if self.environment.store.is_ending:
-            return Released()  # with all there is, and by nothing that it did
+            await asyncio.sleep(0)  # in which is told that a step of its own has ended the loop
+            return Released()
         if is_kind(error, (asyncio.CancelledError, Severed)):
             error = UnaskedCancellation("run")
         return crashed_by(error, self.root, self.ledger)

@@ -75,8 +75,18 @@ class LeavingBeside(Leaving, name="stopping.LeavingBeside"):
 
     way: str = "gather"
 
+    async def leave_for_others(self) -> None:
+        try:
+            await self.leave()
+        except SystemExit:
+            raise SystemExit(4) from None
+
     async def run(self) -> None:
         match self.way:
+            case "at once":
+                await asyncio.create_task(self.leave())
+            case "through others":
+                await asyncio.create_task(self.leave_for_others())
             case "gather":
                 await asyncio.gather(self.leave(), asyncio.sleep(3600))
             case "task group":
@@ -313,7 +323,7 @@ def test_a_task_that_exits_the_process_stops_it_in_order_and_counts_as_a_crash(
     assert (info.status, info.crashes, info.deaths) == (Status.QUEUED, 1, 0)
 
 
-@pytest.mark.parametrize("way", ["gather", "task group", "not at all"])
+@pytest.mark.parametrize("way", ["at once", "through others", "gather", "task group", "not at all"])
 @pytest.mark.parametrize(("error", "crashes"), [(SystemExit(3), 1), (KeyboardInterrupt(), 0)])
 def test_a_step_that_ends_the_process_charges_its_task_alone_and_only_for_an_exit(
     tmp_path: Path, gate: Gate, way: str, error: BaseException, crashes: int
