@@ -29,6 +29,7 @@ from everstep.storage.interface import QueuePage
 from everstep.storage.records import TaskRow
 from everstep.testing import ManualClock
 from tests.runtime.kit import Gate, Place, Plain, next_event, until
+from tests.runtime.pools import existing
 
 DAY = 24 * 3600.0
 
@@ -171,11 +172,7 @@ async def left(runtime: Runtime, task: Task[Any]) -> None:
 
 
 def lives(task_id: str) -> list[Incarnation]:
-    return [
-        life
-        for life in gc.get_objects()
-        if isinstance(life, Incarnation) and life.task_id == task_id
-    ]
+    return [life for life in existing(Incarnation) if life.task_id == task_id]
 
 
 @pytest.mark.parametrize("way", WAYS)
