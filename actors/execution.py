@@ -179,12 +179,11 @@ async def _standing_by(
     traffic.stands_by(call, row)
     try:
         await work
-    except asyncio.CancelledError:
-        if traffic.goes_on(call):
+    except BaseException as error:
+        if traffic.goes_on(call) and is_kind(error, asyncio.CancelledError):
             life.let_go(row, "step_cancelled")
         raise
-    finally:
-        is_wanted = traffic.goes_on(call)
+    is_wanted = traffic.goes_on(call)
     life.check_fenced()
     if not is_wanted:
         raise _too_late(life, call)

@@ -255,6 +255,6 @@ class Writer:
 
 def _refusal(error: Exception) -> Refused:
     """As what a draft is settled that could not be sealed."""
-    return (
-        error if isinstance(error, Refused) else Refused("?", f"it could not be sealed: {error!r}")
-    )
+    if isinstance(error, Refused):
+        return error
+    return Refused("?", f"it could not be sealed: {error!r}")
