@@ -16,17 +16,27 @@ __all__ = ["MARK", "UNMARK", "concerns_family", "family", "ids", "is_still_asked
 # --- following the parent -----------------------------------------------------------------------
 
 _OPEN = frozenset(Status) - ENDED
-_GOES_ON = _OPEN - {Status.PAUSED}
-_LAGS = {
-    Asks.GO_ON: f"""
-        child.on_parent = 'follow' AND child.status = 'paused' AND child.reason = '{PARENT_PAUSED}'
-    """,
-    Asks.PAUSE: f"child.on_parent = 'follow' AND child.status IN ({quoted(_GOES_ON)})",
-    Asks.END: f"""
-        child.on_parent IN ('cancel', 'follow') AND child.status IN ({quoted(_OPEN)})
-    """,
+_FOLLOWS = ("follow",)
+_LAGGING: Mapping[Asks, tuple[Collection[str], Collection[Status]]] = {
+    Asks.GO_ON: (_FOLLOWS, {Status.PAUSED}),
+    Asks.PAUSE: (_FOLLOWS, _OPEN - {Status.PAUSED}),
+    Asks.END: (("cancel", "follow"), _OPEN),
 }
-"""Which child has not done yet what is asked of it. Each is a range or two of an index."""
+"""By what it is bound to its parent, and where it stands, a child has yet to do what is asked."""
+_PARTS = {
+    asks: [(way, status) for way in ways for status in Status if status in statuses]
+    for asks, (ways, statuses) in _LAGGING.items()
+}
+"""The same, part by part: each is one range of an index, in the order of the keys."""
+_IS_MEANT = {Asks.GO_ON: f"child.reason = '{PARENT_PAUSED}'"}
+"""Who was paused by somebody else stays paused."""
+_LAGS = {
+    asks: f"""
+        child.on_parent IN ({quoted(ways)}) AND child.status IN ({quoted(statuses)})
+        AND {_IS_MEANT.get(asks, "TRUE")}
+    """
+    for asks, (ways, statuses) in _LAGGING.items()
+}
 _WHERE = {
     asks: f"parent.status IN ({quoted([one for one in Status if asks_of(one) is asks])})"
     for asks in Asks
@@ -47,20 +57,12 @@ UNMARK = f"""
 """
 _MARK_LATE = f"UPDATE task AS parent SET trailed = 1 WHERE key = ? AND {_WHERE[Asks.GO_ON]}"
 """A child was paused with its parent, which goes on again by now."""
-_PARTS = {
-    Asks.GO_ON: [("follow", Status.PAUSED)],
-    Asks.PAUSE: [("follow", status) for status in Status if status in _GOES_ON],
-    Asks.END: [
-        (way, status) for way in ("cancel", "follow") for status in Status if status in _OPEN
-    ],
-}
-"""The same, part by part: each is one range of an index, in the order of the keys."""
 _STRAGGLERS = {
     asks: f"""
         SELECT parent.key, child.key, child.id, parent.id, parent.status
         FROM task AS parent CROSS JOIN task AS child ON child.parent = parent.key
-        WHERE parent.trailed = 1 AND parent.key >= :parent AND {_WHERE[asks]} AND {_LAGS[asks]}
-          AND child.on_parent = :way AND child.status = :status
+        WHERE parent.trailed = 1 AND parent.key >= :parent AND {_WHERE[asks]}
+          AND child.on_parent = :way AND child.status = :status AND {_IS_MEANT.get(asks, "TRUE")}
           AND child.key > CASE parent.key WHEN :parent THEN :child ELSE 0 END
         ORDER BY parent.key, child.key LIMIT :limit
     """
