@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..storage.clock import Clock, Due, due_in, shown_seconds
 from ..storage.records import StepRow
 from . import rows
+from .backoff import LONGEST
 from .errors import BadCall
 from .wait import Answer, Wait, under_way
 
@@ -27,12 +28,16 @@ Choose = Callable[[Clock], Due]
 
 
 def chosen_delay(seconds: object, what: str = "seconds") -> tuple[Choose, str]:
-    """How the end of a wait of so many seconds is chosen, and its name for people."""
+    """How the end of a wait of so many seconds is chosen, and its name for people.
+
+    Of more than a century it is a century, so that who means "for ever" can say so.
+    """
     delay = seconds.total_seconds() if isinstance(seconds, timedelta) else seconds
     if isinstance(delay, bool) or not isinstance(delay, int | float) or not 0 <= delay < math.inf:
         why = "is not a number of seconds to wait"
         raise BadCall(what, seconds, why, f"{what}=60, or {what}=timedelta(days=3)")
-    return lambda clock: due_in(clock, delay), shown_seconds(delay)
+    bounded = float(min(delay, LONGEST))
+    return lambda clock: due_in(clock, bounded), shown_seconds(bounded)
 
 
 def chosen_instant(instant: object) -> tuple[Choose, str]:

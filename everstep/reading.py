@@ -31,6 +31,9 @@ __all__ = [
     "step_record",
 ]
 
+_FIRST = datetime(1, 1, 1, tzinfo=UTC).timestamp()
+_LAST = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()
+
 
 @record
 class TaskInfo:
@@ -270,8 +273,8 @@ def _blame(row: TaskRow) -> Blame:
 
 
 def in_utc(seconds: float) -> datetime:
-    """An instant of the store, aware, in UTC."""
-    return datetime.fromtimestamp(seconds, UTC)
+    """An instant of the store, aware, in UTC; the nearest one that a `datetime` can be."""
+    return datetime.fromtimestamp(min(max(seconds, _FIRST), _LAST), UTC)
 
 
 def in_utc_or_none(seconds: float | None) -> datetime | None:
