@@ -42,8 +42,9 @@ class Traces:
     __slots__ = ("effect_keys", "failures", "nested", "running")
 
     def __init__(self) -> None:
-        self.failures: dict[str, int] = {}
-        """Failed steps by identity, with the scope's `calls` when the failure was raised."""
+        self.failures: dict[str, int | None] = {}
+        """Failed steps and waits by identity, with the scope's `calls` when the failure was raised;
+        None where it has yet to be."""
         self.nested: set[str] = set()
         """Identities of steps called here that are finished, or were begun without their key."""
         self.effect_keys: set[str] = set()

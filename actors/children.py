@@ -179,10 +179,7 @@ async def _awaited(call: Call, row: StepRow | None, child: str, timeout: object)
                     return _answer(found)
                 return Answer(TIMED_OUT) if wait.is_over else None
 
-            row = await life.waits.until(wait, answer)
-            if row.outcome is Outcome.FAILED:
-                await life.ledger.durable()  # before a crash by it, which is to forget it
-            return row
+            return await life.waits.until(wait, answer)
 
 
 async def _look(call: Call, child: str) -> TaskRow:

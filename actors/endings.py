@@ -14,7 +14,7 @@ __all__ = ["crashed_by"]
 
 def crashed_by(error: BaseException, root: Scope, ledger: Ledger) -> Crashed:
     """The crash, with the failures in it that get a fresh budget. Records nothing."""
-    leaving = root.left_by({failed.identity for failed in recorded_in(error)})
+    leaving = root.left_by(set(recorded_in(error)))
     total = ledger.progress.deaths_total
     final = leaves_for_good(error)
     return Crashed(

@@ -11,7 +11,7 @@ from ..storage.mail import Mail, MessageRow
 from .actor import Actor, actor_name, steps_of
 from .definition import HandlerOptions, StepDefinition
 from .errors import BadCall, StateUnreadable
-from .failures import Failure, HandlerFailed, MessageRefused, read_failure
+from .failures import Failure, HandlerFailed, MessageRefused, failure_of, read_failure
 from .foreign import is_kind, words_of
 from .schema import join, split
 from .step import definition_in
@@ -20,8 +20,9 @@ from .values import DEFAULT_LIMITS, Limits, ValueCodec, first_problem
 if TYPE_CHECKING:
     from .incarnation import Incarnation
 
-__all__ = ["Asker", "Errand", "Reply", "Unfit", "answer", "asked_for", "called", "handler_of",
-           "packed_call", "read_call", "read_reply", "refusal", "result_of"]  # fmt: skip
+__all__ = ["Asker", "Errand", "Reply", "Unfit", "answer", "asked_for", "called", "failed_reply",
+           "handler_of", "packed_call", "read_call", "read_reply", "refusal",
+           "result_of"]  # fmt: skip
 
 _NO_NAME = to_json("")
 
@@ -181,15 +182,32 @@ def result_of(
 ) -> Any:
     """What a reply means to who asked. Raises HandlerFailed, MessageRefused, StateUnreadable."""
     reply = read_reply(data)
-    if reply.refused is not None:
-        raise MessageRefused(server, definition.name, request, reply.refused)
-    if reply.failure is not None:
-        raise HandlerFailed(server, definition.name, request, reply.attempts, reply.failure)
+    error = _error_of(reply, definition, server, request)
+    if error is not None:
+        raise error
     try:
         return definition.of(actor).output.decode(reply.output or b"null")
     except ValueError as error:
         where = f"the reply of {definition.name}"
         raise StateUnreadable(actor_name(actor), where, str(error)) from error
+
+
+def _error_of(
+    reply: Reply, definition: StepDefinition, server: str, request: str
+) -> HandlerFailed | MessageRefused | None:
+    if reply.refused is not None:
+        return MessageRefused(server, definition.name, request, reply.refused)
+    if reply.failure is not None:
+        return HandlerFailed(server, definition.name, request, reply.attempts, reply.failure)
+    return None
+
+
+def failed_reply(
+    definition: StepDefinition, server: str, request: str, data: bytes
+) -> bytes | None:
+    """The same reply, readable as the facts of what it raises; None for one with a value."""
+    error = _error_of(read_reply(data), definition, server, request)
+    return None if error is None else join({**split(data), **split(failure_of(error).encoded())})
 
 
 class Errand:

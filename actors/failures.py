@@ -271,9 +271,13 @@ class ParentPaused(EverstepError):
         )
 
 
-def recorded_in(error: BaseException) -> Iterator[StepFailed | ChildEnded]:
-    """Every failure in an exception that is recorded under an identity, as `found_in` finds it."""
-    return (one for one in origins(error) if is_kind(one, StepFailed) or is_kind(one, ChildEnded))
+def recorded_in(error: BaseException) -> Iterator[str]:
+    """The identity of each recorded failure in an exception, as `found_in` finds it."""
+    for one in origins(error):
+        if is_kind(one, StepFailed) or is_kind(one, ChildEnded):
+            yield one.identity
+        elif is_kind(one, HandlerFailed) or is_kind(one, MessageRefused):
+            yield one.request_id
 
 
 def found_in(error: BaseException) -> Iterator[StepFailed]:

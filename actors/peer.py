@@ -17,10 +17,11 @@ from typing import (
 
 from ..storage.errors import TaskEnded, TaskExists, TaskNotFound
 from ..storage.mail import Mail
+from ..storage.records import Outcome
 from .actor import Actor, actor_name
 from .current import CURRENT
 from .definition import StepDefinition, StepOptions
-from .errand import Asker, called, packed_call, result_of
+from .errand import Asker, called, failed_reply, packed_call, result_of
 from .errors import StateUnreadable
 from .messages import REPLY
 from .receiving import ride_to
@@ -88,11 +89,15 @@ class Peer(Generic[A]):
         definition = called(self._actor, method)
 
         def stand(wait: Call) -> Coroutine[Any, Any, Any]:
-            life = wait.scope.life
-            asker = Asker(life.ledger.row.key, f"{REPLY}{wait.identity}")
+            life, again = wait.scope.life, _again(wait)
+            asker = Asker(life.ledger.row.key, f"{REPLY}{wait.identity}{_mark(again)}")
             body = packed_call(self._actor, definition, args, kwargs, life.limits, asker)
             sending = wait.scope.make_call(_TELL, (self._actor, self.id, body), {}, key)
             sending.preview = wait.preview
+            if again:
+                earlier = (f"{sending.identity}{_mark(number)}" for number in range(again))
+                life.journal.recollection.drop(earlier)
+                sending.identity += _mark(again)
             return self._answered(sending, wait, definition, asker.reply, timeout)
 
         return waited(self._scope, ASK_SERVER, f"{definition.name} of {self.id}", key, stand)
@@ -105,7 +110,10 @@ class Peer(Generic[A]):
         def fits(mail: Mail) -> bool:
             return mail.id == reply
 
-        data = await take(wait, fits, timeout)
+        def fails(data: bytes) -> bytes | None:
+            return failed_reply(definition, self.id, wait.identity, data)
+
+        data = await take(wait, fits, timeout, fails=fails)
         try:
             return result_of(self._actor, definition, self.id, wait.identity, data)
         except StateUnreadable as error:
@@ -134,6 +142,16 @@ class Peer(Generic[A]):
         sending = scope.make_call(_TELL, (self._actor, self.id, body), {})
         sending.preview = f"{definition.name} of {self.id}"
         return life.perform(sending)
+
+
+def _again(wait: Call) -> int:
+    """How often this ask has failed and the task crashed by that: each time it is asked anew."""
+    row = wait.scope.life.journal.recollection.get(wait.identity)
+    return 0 if row is None else row.serial - (row.outcome is Outcome.FAILED)
+
+
+def _mark(again: int) -> str:
+    return f"@{again}" if again else ""
 
 
 async def _ride(scope: Scope, actor: type[Actor], server_id: str, body: bytes) -> None:

@@ -67,13 +67,20 @@ def first(
 
 
 def begun_wait(
-    life: Incarnation, call: Call, due: Due | None, question: bytes | None = None
+    life: Incarnation,
+    call: Call,
+    due: Due | None,
+    question: bytes | None = None,
+    serial: int = 0,
 ) -> StepRow:
-    """The row of a wait that begins now, put on the ledger; `due` is when it ends by itself."""
+    """The row of a wait that begins now, put on the ledger; `due` is when it ends by itself.
+
+    `serial` counts how often it was lost before.
+    """
     ledger, now = life.ledger, life.clock.now()
     row = first(call, ledger.row.key, ledger.progress.chapter, life.schema.version, 0, now)
     at, boot, delay = due or (None, None, None)
-    row = row._replace(due_at=at, due_boot=boot, due_delay=delay, output=question)
+    row = row._replace(serial=serial, due_at=at, due_boot=boot, due_delay=delay, output=question)
     ledger.step(row, len(question or b""))
     data = {"for": call.preview} if due is None else {"for": call.preview, "until": due.at}
     ledger.event("wait_started", step=row.identity, data=data)
@@ -182,7 +189,9 @@ def recorded(row: StepRow, seq: int, output: bytes, now: float) -> StepRow:
 
 def lost(row: StepRow, seq: int, error: bytes, now: float) -> StepRow:
     """A wait has ended without what was waited for: a replay raises the same."""
-    return row._replace(outcome=Outcome.FAILED, seq=seq, error=error, ended_at=now)
+    return row._replace(
+        serial=row.serial + 1, outcome=Outcome.FAILED, seq=seq, error=error, ended_at=now
+    )
 
 
 def not_due(row: StepRow) -> StepRow:

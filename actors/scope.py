@@ -341,8 +341,12 @@ class Scope:
             for name in fields:
                 self._placed[name] = seq
 
+    def fails(self, identity: str) -> None:
+        """A failure is put down that the code of this scope has yet to hear of."""
+        self.traces.failures[identity] = None
+
     def failed(self, identity: str) -> None:
-        """A StepFailed is about to be raised to the code of this scope."""
+        """It is about to be raised to the code of this scope."""
         self.traces.failures[identity] = self.calls
 
     def forget(self, call: Call) -> None:
@@ -355,9 +359,9 @@ class Scope:
     def left_by(self, leaving: set[str]) -> set[str]:
         """Which failed steps get a fresh budget when an exception leaves this scope.
 
-        Those whose StepFailed was found in it (`leaving`), and those after which nothing more
-        was called.
+        Those whose failure was found in it (`leaving`), those after which nothing more was
+        called, and those of which its code has not heard.
         """
         failures = {} if self._traces is None else self._traces.failures
-        last = {name for name, calls in failures.items() if calls == self.calls}
+        last = {name for name, calls in failures.items() if calls in (None, self.calls)}
         return last | (leaving & failures.keys())

@@ -28,11 +28,13 @@ async def take(
     timeout: object,
     question: bytes | None = None,
     remind: float | None = None,
+    fails: Callable[[bytes], bytes | None] | None = None,
 ) -> bytes:
     """The body of the first message that fits, taken for good; or that of the recorded one.
 
     `question` is kept in the row while the wait is open, and called to mind every `remind` seconds.
-    Raises WaitTimeout when the time is over first, now or in the life that waited.
+    A body of which `fails` makes the facts of a failure is a failure of the wait, and these facts
+    are returned. Raises WaitTimeout when the time is over first, now or in the life that waited.
     """
     life = call.scope.life
     row = life.take(call)
@@ -50,7 +52,7 @@ async def take(
         async def answer() -> Answer | None:
             mail = await waits.mailbox.first(fits)
             if mail is not None:
-                return Answer(mail.body, mail)
+                return Answer(mail.body, mail, None if fails is None else fails(mail.body))
             if wait.is_over:
                 return Answer(TIMED_OUT)
             waits.reminds(wait)
@@ -65,7 +67,7 @@ def begun(call: Call, row: StepRow | None, timeout: object, question: bytes | No
     choose = None if timeout is None else chosen_delay(timeout, "timeout")[0]
     if row is None or (choose is not None and row.due_at is None):
         due = None if choose is None else choose(life.clock)
-        return rows.begun_wait(life, call, due, question)
+        return rows.begun_wait(life, call, due, question, 0 if row is None else row.serial)
     if row.output != question:
         row = row._replace(output=question)
         life.ledger.step(row)
@@ -73,6 +75,9 @@ def begun(call: Call, row: StepRow | None, timeout: object, question: bytes | No
 
 
 def _body(call: Call, row: StepRow) -> bytes:
+    if row.error is not None:
+        call.scope.failed(row.identity)
+        return row.error
     if row.output is None or row.output == TIMED_OUT:
         raise WaitTimeout(call.definition.name, call.preview)
     return row.output

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..storage.clock import Due, Timer, left_of
 from ..storage.errors import EverstepError
-from ..storage.records import Status, StepRow
+from ..storage.records import Outcome, Status, StepRow
 from . import rows
 from .errors import Suspended
 from .exits import Left
@@ -115,7 +115,11 @@ class Waits:
         """
         answer = await self.stand(wait, ready)
         assert wait.row is not None  # only a server stands in a wait that has none
-        return self._life.wholly(self._record, wait.row, answer)
+        row = self._life.wholly(self._record, wait.row, answer)
+        if row.outcome is Outcome.FAILED:
+            wait.scope.fails(row.identity)
+            await self._life.ledger.durable()  # before a crash by it, which is to forget it
+        return row
 
     async def stand(self, wait: Wait, ready: Callable[[], Awaitable[T | None]]) -> T:
         """The same, without a record of the answer, which is returned."""
@@ -259,7 +263,7 @@ class Waits:
     def looked(self, look: Look) -> None:
         """The lookout has seen whether all of the task stands still."""
         life = self._life
-        if not life.goes_on or not self._standing or life.ledger.refusal is not None:
+        if not life.goes_on or not self._standing:
             life.environment.lookout.forget(self)
             return
         self._seen = look

@@ -130,8 +130,12 @@ class Refused(Actor, name="refused_writes.Refused"):
 
 
 @pytest.fixture
-async def refusing() -> AsyncIterator[Runtime]:
-    clock = ManualClock()
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+async def refusing(clock: ManualClock) -> AsyncIterator[Runtime]:
     store = Refusing(clock=clock)
     Refused.executed = []
     tree = Pool(restart=Restart(3))
@@ -166,6 +170,23 @@ async def test_a_server_that_waited_and_whose_answer_was_refused_is_given_up_and
         await server.ask(Account.pay_in, 2)
 
     assert (await server.task.status()).status is Status.FAILED
+
+
+async def test_a_task_whose_wait_could_not_be_written_is_given_up_and_says_why(
+    refusing: Runtime, clock: ManualClock
+) -> None:
+    class Receiving(Actor, name="refused_writes.Receiving"):
+        async def run(self) -> str:
+            Refusing.refuses = True
+            return await self.ctx.receive(str)
+
+    task = await refusing.start(Receiving())
+    given_up = asyncio.create_task(task.result())
+    await clock.until_waiting(within=10)
+    clock.advance(10)  # after which it would leave memory
+
+    with pytest.raises(TaskFailed, match="for the test"):
+        await given_up
 
 
 async def test_a_task_that_was_given_up_for_a_refusal_goes_on_when_it_is_resumed(

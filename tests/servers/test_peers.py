@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from everstep import (
     Actor,
     HandlerFailed,
+    Restart,
     Status,
     StepFailed,
     TaskFailed,
     WaitTimeout,
+    fixed,
     handler,
     step,
 )
-from tests.runtime.kit import Gate, Place, Plain, kinds, next_event, until
+from tests.runtime.kit import ONCE, Gate, Place, Plain, kinds, next_event, until
 from tests.servers.accounts import Account
 
 
@@ -105,6 +107,78 @@ async def test_a_flow_hears_of_the_failure_of_a_handler(place: Place) -> None:
 
     async with place.runtime() as runtime:
         assert await (await runtime.start(Hearing())).result() == ["no money left", "0"]
+
+
+class Broken(Actor, name="servers.Broken"):
+    """Fails at a message until it is mended."""
+
+    mended: ClassVar[bool] = False
+    tries: ClassVar[int] = 0
+
+    paid: int = 0
+
+    @handler(retry=ONCE)
+    async def pay(self, amount: int) -> int:
+        Broken.tries += 1
+        if not self.mended:
+            raise OSError("no way there")
+        self.paid += amount
+        return self.paid
+
+
+class Paying(Actor, name="servers.Paying"):
+    """Asks twice, and a third time by a key."""
+
+    async def run(self) -> int:
+        server = self.ctx.get(Broken, "b")
+        for _ in range(2):
+            await server.ask(Broken.pay, 1)
+        return await server.ask(Broken.pay, 1, key="third")
+
+
+async def test_an_ask_whose_failure_left_run_is_made_anew(place: Place) -> None:
+    """As a step that has failed gets a fresh budget; what was answered well stays answered."""
+    Broken.mended, Broken.tries = False, 0
+    async with place.runtime(pool={"restart": Restart(1, backoff=fixed(0))}) as runtime:
+        task = await runtime.start(Paying())
+        with pytest.raises(TaskFailed, match="no way there"):
+            await task.result()
+        assert Broken.tries == 2
+        assert await task.resume()
+        with pytest.raises(TaskFailed, match="no way there"):
+            await task.result()
+        assert Broken.tries == 4
+
+        Broken.mended = True
+        assert await task.resume()
+        assert await task.result() == 3
+        assert Broken.tries == 7
+        assert "steps_unused" not in await kinds(task)
+
+
+async def test_a_failure_that_was_caught_is_the_answer_in_a_replay_too(place: Place) -> None:
+    class Catching(Actor, name="servers.Catching"):
+        async def run(self) -> int:
+            server = self.ctx.get(Broken, "b")
+            try:
+                await server.ask(Broken.pay, 1)
+            except HandlerFailed as failed:
+                assert failed.is_a(OSError)  # noqa: PT017  (in every replay)
+                Broken.mended = True
+            first = await server.ask(Broken.pay, 1)
+            if Broken.tries == 2:
+                Broken.tries += 1
+                raise ValueError("a crash")
+            return first
+
+    Broken.mended, Broken.tries = False, 0
+    async with place.runtime(pool={"restart": Restart(1, backoff=fixed(0))}) as runtime:
+        task = await runtime.start(Catching())
+        assert await task.result() == 1
+        assert Broken.tries == 3
+        [_, failed, *_] = await task.steps()
+    assert failed.error is not None
+    assert failed.error.is_a(HandlerFailed)
 
 
 async def test_many_asks_at_once_need_keys_and_get_their_own_replies(place: Place) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 from typing import Any
 
@@ -224,6 +225,40 @@ async def test_a_parent_that_failed_with_its_child_goes_on_with_it_when_both_are
         await task.resume()
 
         assert await task.result() == 2
+
+
+async def test_a_parent_goes_on_when_it_and_its_many_children_are_resumed(place: Place) -> None:
+    """Of some of the ends its code has not heard when the first one has made it fail."""
+    number = 150
+
+    class Many(Actor, name="children.Many"):
+        async def one(self, number: int) -> int:
+            child = await self.ctx.start(Square(number=number, stops=True), key=str(number))
+            try:
+                return await child.result()
+            except ChildFailed:
+                return 0
+
+        async def run(self) -> int:
+            return sum(await asyncio.gather(*(self.one(i) for i in range(number))))
+
+    async with place.runtime() as runtime:
+        task = await runtime.start(Many())
+        for i in range(number):
+            await Square.gate.until(str(i))
+        await task.cancel()
+        children = await runtime.tasks(parent=task.id, limit=1000)
+        for child in children:
+            await until(runtime.task(child.id), lambda info: info.status is Status.CANCELLED)
+        await task.resume()
+        with pytest.raises(TaskFailed, match="was cancelled"):
+            await task.result()
+
+        Square.gate.open(*map(str, range(number)))
+        for child in children:
+            await runtime.task(child.id).resume()
+        await task.resume()
+        assert await task.result() == sum(i * i for i in range(number))
 
 
 async def test_a_child_that_a_step_starts_rides_with_its_checkpoint(place: Place) -> None:
