@@ -285,7 +285,7 @@ async def _ended(
     attempt.end()
     if life.is_fenced or life.ledger.refusal is not None:
         raise error
-    if call.scope.ended or attempt.halted:
+    if call.scope.ended or attempt.halted or life.store_failed(error) is not None:
         how = How.CUT  # the step above has ended without it, or the task goes on in no way
     if is_kind(error, (KeyboardInterrupt, SystemExit)):
         life.may_exit()

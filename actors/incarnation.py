@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, cast
 
 from ..storage.clock import Timer
 from ..storage.errors import EverstepError
@@ -33,6 +33,7 @@ from .result import result_codec
 from .schema import Schema
 from .scope import CURRENT, Call, Scope
 from .seat import Seat
+from .standstill import may_end_unheard
 from .traffic import WAKE_UP, resolve, settled_within
 from .values import ValueCodec
 from .verdicts import Ended, Parted
@@ -44,9 +45,8 @@ __all__ = ["Incarnation"]
 class Incarnation(Keeping):
     """One life of one task. `live()` is called once."""
 
-    __slots__ = ("_born", "_cutting", "_ending", "_is_under_way", "_loaded",
-                 "_outcome", "_over", "_reset", "_reset_after", "_watch", "actor", "loop", "schema",
-                 "waits")  # fmt: skip
+    __slots__ = ("_born", "_cutting", "_ending", "_is_under_way", "_loaded", "_outcome", "_over",
+                 "_reset", "_reset_after", "_watch", "actor", "loop", "schema")  # fmt: skip
 
     def __init__(
         self,
@@ -188,7 +188,7 @@ class Incarnation(Keeping):
                 return await self._returned(value)
             except EverstepError as unfit:
                 error = unfit
-        if (refused := self.ledger.refusal) is not None:
+        if (refused := self.ledger.refusal or self.store_failed(error)) is not None:
             return Fenced(refused)
         if self.environment.store.is_ending:
             await asyncio.sleep(0)  # in which is told that a step of its own has ended the loop
@@ -300,6 +300,7 @@ class Incarnation(Keeping):
         Whatever the attempts make of it that are in the way, they are cut and not charged.
         """
         scope.halts()
+        may_end_unheard()
         if self._outcome is None:
             self._outcome = Halted(reason, failure_of(error), self._command(action))
             self.draining = True
@@ -314,8 +315,7 @@ class Incarnation(Keeping):
         """The coroutine of a call, under the step's name for whoever forgets to await it."""
         named: Any = perform(self, call)
         named.__qualname__ = call.definition.name
-        coroutine: Coroutine[Any, Any, Any] = named
-        return coroutine
+        return cast("Coroutine[Any, Any, Any]", named)
 
     def check(self) -> None:
         """Raise why the life takes no more calls, if it does not."""

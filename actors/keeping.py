@@ -7,12 +7,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from ..storage.errors import EverstepError, StaleIncarnation
+from ..storage.errors import EverstepError, StaleIncarnation, StoreFailed
 from ..storage.records import EffectRow, EffectState, StepRow
 from .environment import Environment
 from .errors import LogItemChanged, Suspended
 from .failures import HalfDone, failure_of
-from .foreign import is_kind
+from .foreign import is_kind, origins
 from .identity import inside
 from .journal import Journal
 from .ledger import Ledger
@@ -33,7 +33,8 @@ class Keeping:
     """The part of an incarnation that its steps write through. Nothing here awaits."""
 
     __slots__ = ("_begun", "checkpoints", "clock", "draining", "effects", "environment",
-                 "is_fenced", "journal", "ledger", "limits", "root", "suspended")  # fmt: skip
+                 "is_fenced", "journal", "ledger", "limits", "root", "suspended",
+                 "waits")  # fmt: skip
 
     root: Scope
     journal: Journal
@@ -106,6 +107,13 @@ class Keeping:
         self.fence()
         broken.failure = failure_of(fault)
         return self.ledger.refusal or broken
+
+    def store_failed(self, error: BaseException) -> StoreFailed | None:
+        """The failure of our own store, where an exception stems from it: no fault of the task."""
+        path = self.environment.store.path
+        return next(
+            (one for one in origins(error) if is_kind(one, StoreFailed) and one.path == path), None
+        )
 
     def check_fenced(self) -> None:
         """Raise if nothing of this life may reach the ledger any more."""

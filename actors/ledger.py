@@ -35,6 +35,7 @@ from ..storage.records import (
 from ..storage.schedules import ScheduleChange
 from .environment import Environment
 from .failures import HalfDone
+from .foreign import log_error
 
 __all__ = ["Ledger"]
 
@@ -42,20 +43,8 @@ __all__ = ["Ledger"]
 class _Rare:
     """What few drafts have."""
 
-    __slots__ = (
-        "awaits",
-        "chunks",
-        "effects",
-        "follows",
-        "keeps",
-        "resets",
-        "runs",
-        "schedule",
-        "seen",
-        "sends",
-        "starts",
-        "takes",
-    )
+    __slots__ = ("awaits", "chunks", "effects", "follows", "keeps", "resets", "runs", "schedule",
+                 "seen", "sends", "starts", "takes")  # fmt: skip
 
     def __init__(self) -> None:
         self.resets: list[StepReset] = []
@@ -383,7 +372,11 @@ class Ledger:
         if refusal is not None or not draft.sealed:
             return self.refusal
         before, self.committed = self.committed, self._sealed
-        self._tell(draft.rare, before)
+        try:
+            self._tell(draft.rare, before)
+        except Exception as fault:  # noqa: BLE001  (what is committed is told, if late)
+            log_error(fault, "a commit of the task %s is told again", self.row.id)
+            asyncio.get_running_loop().call_soon(self._tell, draft.rare, before)
         return None
 
     def _tell(self, rare: _Rare | None, before: Progress | None) -> None:

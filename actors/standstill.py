@@ -21,7 +21,7 @@ from .leash import Leash
 if TYPE_CHECKING:
     from .scope import Scope
 
-__all__ = ["Look", "Lookout", "unheard"]
+__all__ = ["Look", "Lookout", "may_end_unheard", "unheard"]
 
 AnyTask = asyncio.Task[Any]
 
@@ -246,3 +246,10 @@ def unheard(task: AnyTask) -> None:
     """Nobody needs to be told that a task of a life that left memory has ended by that."""
     if not task.cancelled():
         task.exception()
+
+
+def may_end_unheard() -> None:
+    """The asyncio task that runs here is to end as its life does: nobody needs to be told."""
+    task = asyncio.current_task()
+    if task is not None:
+        task.add_done_callback(unheard)

@@ -111,6 +111,11 @@ class Store(Protocol):
     """
 
     @property
+    def path(self) -> str:
+        """What its errors call it."""
+        ...
+
+    @property
     def epoch(self) -> int:
         """Number of this ownership of the store; raised by every opening."""
         ...

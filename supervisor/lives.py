@@ -264,9 +264,12 @@ class Lives:
             return False
         life.ended = ended
         if isinstance(ended, Fenced):
-            if isinstance(ended.refusal, StoreFailed):
-                self._on_failure(ended.refusal)
-            return False
+            if not isinstance(ended.refusal, StoreFailed):
+                return False
+            self._on_failure(ended.refusal)
+            if life.ledger.refusal is not None:
+                return False
+            ended = Released()  # of a store that can be written, and not be read
         if life.ledger.status is not Status.RUNNING:
             return False  # it succeeded, or an operator has ended it
         decision, resets = self._decide(life, ended)

@@ -100,6 +100,10 @@ class WatchedStore:
         self._life = life
 
     @property
+    def path(self) -> str:
+        return self._store.path
+
+    @property
     def epoch(self) -> int:
         return self._store.epoch
 

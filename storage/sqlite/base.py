@@ -132,6 +132,11 @@ class SqlStore(ABC):
         return self._orderly_epochs
 
     @property
+    def path(self) -> str:
+        """What its errors call it."""
+        return self._path
+
+    @property
     def is_ending(self) -> bool:
         """Whether the event loop is ending: whoever ends it has cancelled all that is on it."""
         return self._writer is not None and self._writer.is_ending

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 
 import pytest
 
@@ -188,3 +189,32 @@ async def test_a_task_that_must_pause_does_so_within_its_grace_whatever_run_wait
             await asyncio.sleep(0)
         assert life.done()
         await pauses(driver, ledger, life.result(), "effect_unknown")
+
+
+class Forsaking(Actor, name="halting.forsaking"):
+    """Looks at the step that it has started only after another one, which is not to begin."""
+
+    async def run(self) -> None:
+        paying = asyncio.create_task(self.pay())
+        await asyncio.wait([paying])
+        await self.other()
+        await paying
+
+    @step
+    async def pay(self) -> str:
+        return await self.ctx.once("one", charge, "one")
+
+    @step
+    async def other(self) -> None: ...
+
+
+async def test_a_step_that_halted_the_task_unseen_is_no_unhandled_error() -> None:
+    unhandled: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, told: unhandled.append(str(told)))
+    async with driving() as driver:
+        ledger = await driver.create(Forsaking())
+        await pauses(driver, ledger, await driver.live(ledger, Forsaking), "effect_unknown")
+        await driver.store.close()
+    gc.collect()
+
+    assert unhandled == []

@@ -1,11 +1,24 @@
 """When the store has failed, the runtime stops in order and says so everywhere."""
 
 import asyncio
+from typing import Any, ClassVar
 
 import pytest
 
-from everstep import Pool, RuntimeClosed, StoreFailed, Supervisor
-from tests.runtime.kit import Gate, Place, Plain, Waiting
+from everstep import (
+    Actor,
+    Pool,
+    Restart,
+    Runtime,
+    RuntimeClosed,
+    Status,
+    StoreFailed,
+    Supervisor,
+    step,
+)
+from everstep.storage import MemoryStore
+from everstep.testing import ManualClock
+from tests.runtime.kit import ONCE, Gate, Place, Plain, Waiting
 
 
 async def test_the_body_is_cancelled_and_the_failure_is_raised(place: Place, gate: Gate) -> None:
@@ -87,3 +100,61 @@ async def test_a_failure_while_the_runtime_is_left_is_raised_in_the_end(
 
     with pytest.raises(StoreFailed, match="the disk is gone"):
         await body()
+
+
+class Reading(MemoryStore):
+    """Cannot be read while it is told so, for longer than its patience."""
+
+    broken: ClassVar[bool] = False
+
+    async def messages(self, *args: Any, **kwargs: Any) -> Any:
+        self._look()
+        return await super().messages(*args, **kwargs)
+
+    async def recipient(self, task_id: str) -> Any:
+        self._look()
+        return await super().recipient(task_id)
+
+    def _look(self) -> None:
+        if self.broken:
+            raise StoreFailed(self.path, "it cannot be read")
+
+
+class Corresponding(Actor, name="failing_store.Corresponding"):
+    """Comes to a store that cannot be read, in `run` or in a step."""
+
+    in_run: bool
+
+    @step(retry=ONCE)
+    async def write(self) -> None:
+        await self.ctx.send("other", "hello")
+
+    async def run(self) -> str:
+        if self.in_run:
+            return await self.ctx.receive(str)
+        await self.write()
+        return "written"
+
+
+@pytest.mark.parametrize("in_run", [True, False])
+async def test_a_store_that_cannot_be_read_is_no_fault_of_the_task(in_run: bool) -> None:
+    clock = ManualClock()
+    store = Reading(clock=clock)
+
+    async def body() -> None:
+        pool = Pool(restart=Restart(0))
+        async with Runtime(":memory:", store=store, clock=clock, tree=pool, grace=0) as runtime:
+            Reading.broken = True
+            await runtime.start(Corresponding(in_run=in_run), id="a")
+            await asyncio.get_running_loop().create_future()
+
+    with pytest.raises(StoreFailed, match="cannot be read"):
+        await body()
+
+    Reading.broken = False
+    async with Runtime(":memory:", store=store, clock=clock, tree=Pool("none")) as runtime:
+        task = runtime.task("a")
+        info = await task.status()
+        assert (info.status, info.crashes, info.deaths) == (Status.QUEUED, 0, 0)
+        assert [one.attempts for one in await task.steps()] == [0]
+    store.discard()

@@ -12,8 +12,9 @@ import pytest
 
 from everstep import Actor, Log, Retry, StepFailed, TaskPaused, none, step
 from everstep.actors.ledger import Ledger
+from everstep.commits import Commits
 from everstep.testing import ManualClock
-from tests.runtime.kit import Place, kinds
+from tests.runtime.kit import Place, Plain, kinds
 
 ENDS = ("step_completed", "step_failed", "step_cut", "step_cancelled")
 SOON = Retry(backoff=none())
@@ -193,3 +194,21 @@ async def test_an_end_that_meets_faults_is_recorded_all_the_same(
             await task.result()
         assert Stumbling.faults == 0
         assert {"task_crashed", "task_paused"} & set(await kinds(task))
+
+
+@pytest.mark.parametrize("number", range(1, 8))
+async def test_a_commit_is_told_though_a_fault_comes_while_it_is(
+    place: Place, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    told, numbers = Commits.told, count(1)
+
+    def faulty(commits: Commits, ledger: Ledger) -> None:
+        if next(numbers) == number:
+            raise MemoryError
+        told(commits, ledger)
+
+    monkeypatch.setattr(Commits, "told", faulty)
+    async with place.runtime() as runtime:
+        for _ in range(3):
+            assert await (await runtime.start(Plain())).result() == "refunds: 2"
+    assert next(numbers) > number
