@@ -78,6 +78,7 @@ class Peer(Generic[A]):
 
         The message is sent once, by a step, and the reply taken once; a replay returns the same.
         Calls from several asyncio tasks at once need a `key`. Cancelling it leaves the message.
+        After a crash by a failure that the server has answered, it is asked anew.
 
         Raises:
             HandlerFailed, MessageRefused: the server answered with that.
