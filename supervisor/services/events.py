@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from weakref import WeakSet
 
-from ...actors.foreign import exc_info_of, is_kind, log_error
+from ...actors.foreign import exc_info_of, is_kind, log_error, read
 from ...storage.record import record
 from ..errors import RestartLimitExceeded
 from .messages import EventKind
@@ -114,12 +114,9 @@ class Hub:
                 _LOG.log(level, "%s", event, exc_info=exc_info_of(_untold(event)))
         for stream in list(self._streams):
             stream.put(event)
-        if self._on_event is None:
-            return
-        try:
-            self._on_event(event)
-        except Exception as broken:  # noqa: BLE001  (user code; who listens must not break what runs)
-            log_error(broken, "on_event failed")
+        listener = self._on_event
+        if listener is not None:  # who listens must not break what runs
+            read(lambda: listener(event), lambda broken: log_error(broken, "on_event failed"))
 
 
 def _grave(event: SupervisionEvent) -> bool:

@@ -351,18 +351,22 @@ async def test_a_stream_that_nobody_reads_is_bounded_and_counts_what_it_lost(rig
     assert stream.missed == 5
 
 
+@pytest.mark.parametrize(
+    "error", [ZeroDivisionError(), asyncio.CancelledError(), GeneratorExit(), BaseException()]
+)
 @timeless
 async def test_a_listener_that_fails_breaks_nothing(
-    rig: Rig, caplog: pytest.LogCaptureFixture
+    rig: Rig, caplog: pytest.LogCaptureFixture, error: BaseException
 ) -> None:
     def broken(event: SupervisionEvent) -> None:
-        raise ZeroDivisionError
+        raise error
 
     async with supervise(
         Supervisor("root", children=rig.children("a")), on_event=broken
     ) as running:
         assert states(running) == {"a": "up"}
 
+    assert rig.log == ["+a", "-a"]
     assert "on_event failed" in caplog.text
 
 
