@@ -1,9 +1,10 @@
 """How long to wait before the next try: pure functions of the number of the failed attempt."""
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, NoReturn
 
 from ..storage.record import record
+from .foreign import is_kind, name_of, read, shown, words_of
 
 __all__ = [
     "LONGEST",
@@ -138,13 +139,29 @@ def seconds(backoff: Backoff, attempt: int) -> float:
     """The seconds `backoff` gives after failed attempt number `attempt`, a century at most.
 
     Raises ValueError for an attempt below 1 and for a backoff that answers with a negative
-    number or NaN, TypeError if it answers with what is not a number.
+    number or NaN, TypeError if it answers with what is not a number. What the backoff raises is
+    raised, but in place of CancelledError, or else what is neither an Exception nor ends the
+    process, a RuntimeError: nobody takes it for a cancellation of who asks.
     """
     if attempt < 1:
         raise ValueError(f"attempts are counted from 1, not {attempt!r}")
+    return read(
+        lambda: _answer(backoff, attempt), lambda broken: _raise_error(backoff, attempt, broken)
+    )
+
+
+def _answer(backoff: Backoff, attempt: int) -> float:
     what = f"what {backoff!r} answers to attempt {attempt}"
     example = "a function from the attempt to seconds, 0 or more"
     return number_of_seconds(what, _at_most_a_century(backoff(attempt)), example)
+
+
+def _raise_error(backoff: Backoff, attempt: int, broken: BaseException) -> NoReturn:
+    if is_kind(broken, Exception):
+        raise broken
+    raised = f"{shown(backoff)} raised {name_of(broken)} after attempt {attempt}"
+    told = f"{raised}: {words_of(broken)}" if words_of(broken) else raised
+    raise RuntimeError(f"{told}; it must answer with seconds, or raise an Exception") from broken
 
 
 def answers_seconds(backoff: object) -> bool:
@@ -154,10 +171,7 @@ def answers_seconds(backoff: object) -> bool:
     """
     if not callable(backoff):
         return False
-    try:
-        first = backoff(1)
-    except Exception:  # noqa: BLE001  (user code, which may need what there is only later)
-        return True
+    first = read(lambda: backoff(1), lambda _: 0)  # which may need what there is only later
     return isinstance(first, int | float) and not isinstance(first, bool)
 
 

@@ -314,7 +314,7 @@ def _delay(life: Incarnation, retry: Retry, attempt: int, error: BaseException) 
     """The backoff in seconds; the default one where that of the step is broken."""
     try:
         return delay(retry, attempt, life.environment.chance, error)
-    except (Exception, asyncio.CancelledError) as broken:  # noqa: BLE001  (a function of the user's)
+    except Exception as broken:  # noqa: BLE001  (a function of the user's)
         log_error(broken, "the backoff of a step of %s failed; the default is used", life.task_id)
         return delay(_DEFAULT, attempt, life.environment.chance, error)
 

@@ -290,7 +290,7 @@ class Lives:
         now, chance = self._environment.clock.now(), self._environment.chance
         try:
             return after_crash(progress, ended, self._restart, now=now, chance=chance, error=error)
-        except (Exception, asyncio.CancelledError) as broken:  # noqa: BLE001  code of the user's
+        except Exception as broken:  # noqa: BLE001  code of the user's
             log_error(broken, "the backoff of the pool failed; the default is used instead")
             mended = replace(self._restart, backoff=DEFAULT_RESTART.backoff)
             return after_crash(progress, ended, mended, now=now, chance=chance, error=error)

@@ -1,5 +1,6 @@
 """Backoffs are pure functions of the attempt, bounded whatever the numbers."""
 
+import asyncio
 import math
 import pickle
 from typing import Any
@@ -22,6 +23,8 @@ from everstep.actors.backoff import (
     seconds,
     spread,
 )
+from everstep.actors.retry import Retry
+from everstep.supervisor.restart import Restart
 
 JITTERS: tuple[Jitter, ...] = ("full", "equal", "none")
 ALMOST_ONE = math.nextafter(1, 0)
@@ -118,6 +121,45 @@ def test_an_own_function_that_answers_nonsense_is_named(answer: float) -> None:
 def test_an_own_function_that_answers_no_number_is_named(answer: Any) -> None:
     with pytest.raises(TypeError, match="answers to attempt 1 must be a number"):
         seconds(lambda _attempt: answer, 1)
+
+
+@pytest.mark.parametrize(
+    "error", [asyncio.CancelledError("enough"), GeneratorExit("enough"), BaseException("enough")]
+)
+def test_what_an_own_function_raises_cannot_be_taken_for_a_cancellation(
+    error: BaseException,
+) -> None:
+    def mine(_attempt: int) -> float:
+        raise error
+
+    what = rf"<function .*mine.* raised {type(error).__name__} after attempt 2: enough; it must"
+    with pytest.raises(RuntimeError, match=what) as caught:
+        seconds(mine, 2)
+
+    assert caught.value.__cause__ is error
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError(), KeyboardInterrupt(), SystemExit()])
+def test_other_errors_of_an_own_function_and_what_ends_the_process_are_left_as_they_are(
+    error: BaseException,
+) -> None:
+    def mine(_attempt: int) -> float:
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        seconds(mine, 2)
+
+    assert caught.value is error
+
+
+@pytest.mark.parametrize("policy", [Retry, Restart])
+def test_a_policy_can_be_made_of_a_function_that_fails_when_it_is_tried(
+    policy: type[Retry | Restart],
+) -> None:
+    def mine(_attempt: int) -> float:
+        raise asyncio.CancelledError
+
+    assert policy(backoff=mine).backoff is mine
 
 
 @pytest.mark.parametrize("attempt", [0, -3])

@@ -370,9 +370,10 @@ async def test_a_run_that_cancels_itself_has_crashed() -> None:
         assert ended.failure.kind.endswith("UnaskedCancellation")
 
 
-async def test_a_broken_backoff_costs_a_step_no_attempts() -> None:
+@pytest.mark.parametrize("error", [ZeroDivisionError, asyncio.CancelledError, BaseException])
+async def test_a_broken_backoff_costs_a_step_no_attempts(error: type[BaseException]) -> None:
     def broken(attempt: int) -> float:
-        raise ZeroDivisionError(attempt)
+        raise error(attempt)
 
     class Odd(Exception):
         @property

@@ -1,5 +1,6 @@
 """How often a supervisor restarts, how long it waits before, and how it gives up."""
 
+import asyncio
 import itertools
 import logging
 import random
@@ -327,15 +328,20 @@ def test_the_warning_shows_its_arithmetic(restart: Restart, arithmetic: str) -> 
     assert arithmetic in said
 
 
+@pytest.mark.parametrize(
+    "error", [ZeroDivisionError, asyncio.CancelledError, GeneratorExit, BaseException]
+)
 @timeless
-async def test_a_backoff_that_fails_stops_the_tree_loudly(rig: Rig) -> None:
+async def test_a_backoff_that_fails_stops_the_tree_loudly(
+    rig: Rig, error: type[BaseException]
+) -> None:
     def broken(n: int) -> float:
         if n > 1:
-            raise ZeroDivisionError
+            raise error
         return 0
 
     restart = Restart(1, 5, backoff=broken)
-    with pytest.raises(SupervisorFailed, match="ZeroDivisionError"):
+    with pytest.raises(SupervisorFailed, match=error.__name__):
         async with rig.run(Supervisor("root", restart=restart, children=rig.children("abc"))):
             await rig.crash("b")
             rig.took()
