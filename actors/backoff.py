@@ -19,6 +19,7 @@ __all__ = [
     "fixed",
     "from_tenacity",
     "none",
+    "number_of",
     "number_of_seconds",
     "seconds",
     "spread",
@@ -192,6 +193,16 @@ def spread(delay: float, jitter: Jitter, chance: Chance) -> float:
 def _at_most_a_century(value: object) -> object:
     too_long = isinstance(value, int | float) and value > LONGEST
     return LONGEST if too_long else value
+
+
+def number_of(value: object) -> float | None:
+    """The number as a float; None for what is none, such as True, or too large for a float."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return None
 
 
 def number_of_seconds(what: str, value: object, example: str) -> float:

@@ -14,6 +14,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, overload
 
 from .annotations import names_around
+from .backoff import number_of
 from .definition import HandlerOptions, StepDefinition, StepOptions, is_async
 from .errors import BadActor, BadCall
 from .prompt import check_fields, template_of
@@ -247,14 +248,14 @@ def seconds_of(what: str, value: Any) -> float | None:
     """A limit in seconds, or none. Raises BadCall."""
     if value is None:
         return None
-    seconds = value.total_seconds() if isinstance(value, timedelta) else value
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+    seconds = number_of(value.total_seconds() if isinstance(value, timedelta) else value)
+    if seconds is None:
         raise BadCall(what, value, "it is no number of seconds", f"{what}=30, or a timedelta")
     if not (seconds > 0 and math.isfinite(seconds)):
         raise BadCall(
             what, value, "it must be more than 0 and finite", f"{what}=30, or leave it out"
         )
-    return float(seconds)
+    return seconds
 
 
 def _key(value: Any) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from .actors.actor import Actor, actor_name
+from .actors.backoff import number_of
 from .actors.errors import BadCall, checked_text
 from .ids import check_name
 from .storage.records import Status
@@ -104,9 +105,10 @@ def said_of(what: str, value: object) -> str | None:
 
 def seconds_of(name: str, value: object) -> float:
     """A number of seconds, not negative."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+    seconds = number_of(value)
+    if seconds is None or not seconds >= 0:
         raise BadCall(name, value, "is not a number of seconds", f"{name}=10")
-    return float(value)
+    return seconds
 
 
 def count_of(name: str, value: object) -> int:

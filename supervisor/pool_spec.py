@@ -6,10 +6,10 @@ import math
 from dataclasses import KW_ONLY
 from typing import cast
 
-from ..actors.backoff import exponential
+from ..actors.backoff import exponential, number_of
 from ..actors.errors import BadCall
 from ..storage.record import record
-from .checks import check_name, check_whole
+from .checks import MOST, check_name, check_whole
 from .errors import BadCombination
 from .restart import Restart, check_meaning
 
@@ -85,9 +85,9 @@ def _wrong_pair(value: object) -> str | None:
     pair = cast("tuple[object, ...]", value) if isinstance(value, tuple) else ()
     if len(pair) != 2:
         return "is not a pair of a number and seconds"
-    count, within = pair
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+    count, within = pair[0], number_of(pair[1])
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST:
         return "does not begin with a whole number of at least 1"
-    if isinstance(within, bool) or not isinstance(within, int | float):
+    if within is None:
         return "does not end with a number of seconds"
     return None if 0 < within < math.inf else "has seconds that are not above zero and finite"

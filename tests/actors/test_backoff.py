@@ -78,6 +78,7 @@ def test_a_backoff_is_equal_to_itself_after_pickling_and_json(backoff: Exponenti
         (exponential, {"base": 1, "maximum": 10**400}),
         (exponential, {"base": 5, "maximum": 1}),
         (fixed, {"seconds": -0.1}),
+        (fixed, {"seconds": 10**400}),
         (fixed, {"seconds": math.nan}),
     ],
 )

@@ -24,7 +24,12 @@ class Idle(Actor, name="options.idle"):
         ("x.db", {"actors": Idle}, "actors=[Report]"),
         ("x.db", {"actors": ["Idle"]}, "actors=[Report]"),
         ("x.db", {"grace": -1}, "grace=10"),
+        ("x.db", {"grace": 10**400}, "grace=10"),
+        ("x.db", {"idle_after": 10**400}, "idle_after=10"),
         ("x.db", {"wait": "5"}, "wait=10"),
+        ("x.db", {"wait": 10**400}, "wait=10"),
+        ("x.db", {"store_patience": 10**400}, "store_patience=10"),
+        ("x.db", {"blocked_after": 10**400}, "blocked_after=5"),
         ("x.db", {"durability": "off"}, 'durability="full"'),
     ],
 )

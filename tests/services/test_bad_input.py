@@ -103,6 +103,7 @@ def test_a_function_that_was_called_is_refused_and_leaves_no_warning(
         ({"shutdown": True}, "None for no limit"),
         ({"shutdown": "gently"}, "None for no limit"),
         ({"shutdown": "5"}, "None for no limit"),
+        ({"shutdown": 10**400}, "None for no limit"),
         ({"significant": 1}, "significant=True"),
         ({"significant": "yes"}, "significant=True"),
         ({"start_timeout": 0}, "None for no limit"),
@@ -111,6 +112,7 @@ def test_a_function_that_was_called_is_refused_and_leaves_no_warning(
         ({"start_timeout": math.nan}, "None for no limit"),
         ({"start_timeout": True}, "None for no limit"),
         ({"start_timeout": "5"}, "None for no limit"),
+        ({"start_timeout": 10**400}, "None for no limit"),
     ],
 )
 def test_a_child_that_makes_no_sense_is_refused(fields: dict[str, Any], advice: str) -> None:

@@ -15,6 +15,7 @@ from everstep import BadCall, BadCombination, Pool
     ("options", "advice"),
     [
         ({"max_running": 0}, "max_running=1 or more"),
+        ({"max_running": 10**400}, "max_running=1 or more"),
         ({"max_running_per_lane": 0}, "max_running_per_lane=5"),
         ({"max_running_per_lane": 1.5}, "max_running_per_lane=5"),
         ({"rate": 5}, "rate=(100, 60)"),
@@ -28,9 +29,12 @@ from everstep import BadCall, BadCombination, Pool
         ({"rate": (5, True)}, "rate=(100, 60)"),
         ({"rate": (5, math.inf)}, "rate=(100, 60)"),
         ({"rate": (5, math.nan)}, "rate=(100, 60)"),
+        ({"rate": (5, 10**400)}, "rate=(100, 60)"),
+        ({"rate": (10**400, 60)}, "rate=(100, 60)"),
         ({"storm": (0, 60)}, "storm=(20, 60)"),
         ({"storm": (-1, 60)}, "storm=(20, 60)"),
         ({"storm": 20}, "storm=(20, 60)"),
+        ({"storm": (20, 10**400)}, "storm=(20, 60)"),
     ],
 )
 def test_a_value_that_makes_no_sense_is_refused(options: dict[str, Any], advice: str) -> None:
