@@ -381,36 +381,3 @@ async def test_more_tasks_than_may_run_wait_and_wake_when_they_are_due(place: Pl
         place.clock.advance(1200)
 
         assert {await task.result() for task in tasks} == {"awake"}
-
-
-class ForEver(Actor, name="waits.ForEver"):
-    """Waits as long as can be written."""
-
-    how: str
-
-    async def run(self) -> None:
-        match self.how:
-            case "until":
-                await self.ctx.sleep_until(datetime.max.replace(tzinfo=UTC))
-            case "for":
-                await self.ctx.sleep(timedelta.max)
-            case "so many":
-                await self.ctx.sleep(2**63)
-            case "message":
-                await self.ctx.receive(str, timeout=timedelta.max)
-            case _:
-                await self.ctx.ask_human("Well?", schema=bool, timeout=10**400)
-
-
-@pytest.mark.parametrize("how", ["until", "for", "so many", "message", "question"])
-async def test_a_wait_may_be_for_ever_and_the_task_can_be_looked_at(place: Place, how: str) -> None:
-    async with place.runtime() as runtime:
-        task = await runtime.start(ForEver(how=how))
-        await waiting(task)
-
-        info = await task.status()
-        assert await runtime.tasks() == [info]
-        assert info.due_at is not None
-        assert info.due_at >= datetime(2050, 1, 1, tzinfo=UTC)
-        assert len(await task.steps()) == 1
-        assert len(await runtime.inbox()) == (how == "question")
