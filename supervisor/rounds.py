@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from ..actors.foreign import is_kind
+
 __all__ = ["Rounds"]
 
 
@@ -24,6 +26,7 @@ class Rounds:
 
     def start(self, name: str) -> None:
         self._task = asyncio.get_running_loop().create_task(self._manage(), name=name)
+        self._task.add_done_callback(self._left)
 
     def wake(self) -> None:
         """There is a reason for another round."""
@@ -42,9 +45,11 @@ class Rounds:
     async def _manage(self) -> None:
         while True:
             self._woken.clear()
-            try:
-                await self._do()
-            except Exception as failure:  # noqa: BLE001  the supervisor's boundary: it is told
-                self._on_failure(failure)
-                return
+            await self._do()
             await self._woken.wait()
+
+    def _left(self, task: asyncio.Task[None]) -> None:
+        """The supervisor's boundary: it is told of any fault that has ended the rounds."""
+        failure = None if task.cancelled() else task.exception()
+        if is_kind(failure, Exception):
+            self._on_failure(failure)

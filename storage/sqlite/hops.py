@@ -40,6 +40,8 @@ class Hops:
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
         self._asked: deque[tuple[Read, asyncio.Future[Any]]] = deque()
+        self._taken: list[tuple[Read, asyncio.Future[Any]]] = []
+        """What has left `_asked` last, answered or not."""
         self._alone = False
         """Whether a read is under way that goes by itself."""
         self._task: asyncio.Task[None] | None = None
@@ -69,16 +71,24 @@ class Hops:
     async def _work(self) -> None:
         """Go on until nobody waits, or until the loop ends, which cancels it."""
         while self._asked:
-            count = min(_TOGETHER, len(self._asked))
-            await self._hop([self._asked.popleft() for _ in range(count)])
+            self._taken.clear()
+            for _ in range(min(_TOGETHER, len(self._asked))):
+                self._taken.append(self._asked.popleft())
+            await self._hop(self._taken)
+        self._taken.clear()
         self._task = None
 
     def _left(self, task: asyncio.Task[None]) -> None:
-        """Where it was cancelled, perhaps before it began, whoever still waits is so too."""
+        """Where it was cancelled, perhaps before it began, or has met a fault: so is who waits."""
+        fault = None if task.cancelled() else task.exception()
         if self._task is task:
             self._task = None
-            for _, answer in self._asked:
-                answer.cancel()
+            for _, answer in (*self._taken, *self._asked):
+                if fault is None:
+                    answer.cancel()
+                elif not answer.done():
+                    answer.set_exception(fault)
+            self._taken.clear()
             self._asked.clear()
 
     async def _hop(self, together: Sequence[tuple[Read, asyncio.Future[Any]]]) -> None:
@@ -86,10 +96,6 @@ class Hops:
             answers = await self._executor.run(partial(_read, [read for read, _ in together]))
         except Exception as error:  # noqa: BLE001  whoever asked is told
             answers = [_Answer(None, error)] * len(together)
-        except asyncio.CancelledError:
-            for _, waiter in together:
-                waiter.cancel()
-            raise
         for (_, waiter), answer in zip(together, answers, strict=True):
             if waiter.done():
                 continue  # whoever asked was cancelled

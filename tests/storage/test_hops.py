@@ -19,7 +19,7 @@ class Slow:
 
     def __init__(self) -> None:
         self.hops = 0
-        self.broken: Exception | None = None
+        self.broken: BaseException | None = None
         self.begun = asyncio.Event()
         self.go_on = asyncio.Event()
         self.connection = sqlite3.connect(":memory:")
@@ -97,6 +97,21 @@ async def test_a_hop_that_fails_fails_for_all_who_are_on_it(slow: Slow) -> None:
 
     answers = await asyncio.gather(*tasks, return_exceptions=True)
     assert {str(answer) for answer in answers} == {"the database is not open"}
+    slow.broken = None
+    assert await hops.run(reading(3)) == 3
+
+
+async def test_a_fault_that_ends_the_hops_is_told_to_all_who_wait(slow: Slow) -> None:
+    class Fault(BaseException):
+        pass
+
+    hops = Hops(slow)
+    slow.broken = Fault()
+    tasks = await asked(hops, *(reading(n) for n in range(100)))  # more than one hop takes
+    slow.go_on.set()
+
+    answers = await asyncio.gather(*tasks, return_exceptions=True)
+    assert {type(answer) for answer in answers} == {Fault}
     slow.broken = None
     assert await hops.run(reading(3)) == 3
 
