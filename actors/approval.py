@@ -11,6 +11,7 @@ from .actor import is_flow
 from .asking import ASK, heard, question_of
 from .errors import ReplayMismatch
 from .failures import Rejected
+from .halting import decoded
 from .prompt import prompt_of
 from .schema import join, split
 from .scope import Call
@@ -68,7 +69,7 @@ async def approved(life: Incarnation, call: Call) -> None:
     question = {**split(question_of(prompt, Approval)), "step": to_json(call.identity)}
     parts = split(await heard(wait, join(question)))
     codec = ValueCodec.of(Approval)
-    said = life.decode(call.scope, codec, parts["value"], f"the answer to {wait.identity}")
+    said = decoded(call.scope, codec, parts["value"], f"the answer to {wait.identity}")
     if not said.approved:
         by = from_json(parts.get("by", b"null"))
         in_plan = not is_flow(life.actor)

@@ -9,6 +9,7 @@ from pydantic_core import to_json
 
 from ..storage.mail import Mail
 from .errors import LONE_SURROGATE, BadCall, checked_text, has_lone_surrogate
+from .halting import decoded
 from .messages import ANSWER
 from .schema import join, split
 from .taking import take
@@ -109,7 +110,7 @@ async def ask(
     """The answer of a person, read as `kind`. Raises WaitTimeout."""
     body = await heard(call, question, timeout, remind)
     where = f"the answer to {call.identity}"
-    return call.scope.life.decode(call.scope, ValueCodec.of(kind), split(body)["value"], where)
+    return decoded(call.scope, ValueCodec.of(kind), split(body)["value"], where)
 
 
 async def heard(

@@ -1,10 +1,11 @@
 """How long to wait before the next try: pure functions of the number of the failed attempt."""
 
+import math
 from collections.abc import Callable
-from typing import Literal, NoReturn
+from typing import Literal
 
 from ..storage.record import record
-from .foreign import is_kind, name_of, read, shown, words_of
+from .foreign import name_of, read, shown, words_of
 
 __all__ = [
     "LONGEST",
@@ -139,16 +140,18 @@ def from_tenacity(wait: Callable[..., float]) -> FromTenacity:
 def seconds(backoff: Backoff, attempt: int) -> float:
     """The seconds `backoff` gives after failed attempt number `attempt`, a century at most.
 
-    Raises ValueError for an attempt below 1 and for a backoff that answers with a negative
-    number or NaN, TypeError if it answers with what is not a number. What the backoff raises is
-    raised, but in place of CancelledError, or else what is neither an Exception nor ends the
-    process, a RuntimeError: nobody takes it for a cancellation of who asks.
+    Raises ValueError for an attempt below 1 and for a negative answer or NaN, TypeError for one
+    that is no number. An Exception of the backoff's own, KeyboardInterrupt and SystemExit pass.
+    Anything else, such as CancelledError, becomes a RuntimeError: it cancels nobody.
     """
     if attempt < 1:
         raise ValueError(f"attempts are counted from 1, not {attempt!r}")
-    return read(
-        lambda: _answer(backoff, attempt), lambda broken: _raise_error(backoff, attempt, broken)
-    )
+    try:
+        return _answer(backoff, attempt)
+    except (Exception, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as broken:
+        raise RuntimeError(_told(backoff, attempt, broken)) from broken
 
 
 def _answer(backoff: Backoff, attempt: int) -> float:
@@ -157,12 +160,10 @@ def _answer(backoff: Backoff, attempt: int) -> float:
     return number_of_seconds(what, _at_most_a_century(backoff(attempt)), example)
 
 
-def _raise_error(backoff: Backoff, attempt: int, broken: BaseException) -> NoReturn:
-    if is_kind(broken, Exception):
-        raise broken
+def _told(backoff: Backoff, attempt: int, broken: BaseException) -> str:
     raised = f"{shown(backoff)} raised {name_of(broken)} after attempt {attempt}"
     told = f"{raised}: {words_of(broken)}" if words_of(broken) else raised
-    raise RuntimeError(f"{told}; it must answer with seconds, or raise an Exception") from broken
+    return f"{told}; it must answer with seconds, or raise an Exception"
 
 
 def answers_seconds(backoff: object) -> bool:
@@ -196,13 +197,13 @@ def _at_most_a_century(value: object) -> object:
 
 
 def number_of(value: object) -> float | None:
-    """The number as a float; None for what is none, such as True, or too large for a float."""
+    """The number as a float, infinite where it is too large for one; None for none, as for True."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
         return float(value)
     except OverflowError:
-        return None
+        return math.inf if value > 0 else -math.inf
 
 
 def number_of_seconds(what: str, value: object, example: str) -> float:

@@ -44,7 +44,7 @@ class Traces:
     def __init__(self) -> None:
         self.failures: dict[str, int | None] = {}
         """Failed steps and waits by identity, with the scope's `calls` when the failure was raised;
-        None where it has yet to be."""
+        None where the code has not heard of it."""
         self.nested: set[str] = set()
         """Identities of steps called here that are finished, or were begun without their key."""
         self.effect_keys: set[str] = set()

@@ -18,6 +18,7 @@ from .current import CURRENT
 from .definition import StepDefinition, StepOptions
 from .errors import BadCall
 from .failures import ChildCancelled, ChildEnded, ChildFailed, Failure
+from .halting import decoded
 from .identity import stable_id
 from .newborn import check_actor, newborn, queued
 from .result import result_codec
@@ -152,13 +153,13 @@ async def _result(call: Call, child: str, actor: type[Actor], timeout: object) -
     else:
         life.sync(call.scope)
     if row.outcome is Outcome.FAILED:
-        call.scope.failed(row.identity)
+        call.scope.hears_of(row.identity)
         raise _read(child, row)
     if row.output is None or row.output == TIMED_OUT:
         raise WaitTimeout("result", child)
     output = split(row.output)["value"]
     where = f"the result of the child {child}"
-    return life.decode(call.scope, result_codec(actor), output, where)
+    return decoded(call.scope, result_codec(actor), output, where)
 
 
 async def _awaited(call: Call, row: StepRow | None, child: str, timeout: object) -> StepRow:

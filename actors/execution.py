@@ -20,6 +20,7 @@ from .attempt import Attempt
 from .errors import ConflictingChange, ProcessDied, UnaskedCancellation
 from .failures import Failure, StepFailed, failure_of, found_in, read_failure
 from .foreign import is_kind, log_error
+from .halting import decoded
 from .leash import Severed
 from .retry import Retry, any_matches, delay, verdict
 from .scope import Call
@@ -80,7 +81,7 @@ def _replayed(life: Incarnation, call: Call, row: StepRow) -> Any:
     if row.output is None:
         return None
     codec = call.definition.of(life.actor).output
-    return life.decode(call.scope, codec, row.output, f"the output of step {row.identity}")
+    return decoded(call.scope, codec, row.output, f"the output of step {row.identity}")
 
 
 async def _live(
@@ -285,7 +286,9 @@ async def _ended(
     attempt.end()
     if life.is_fenced or life.ledger.refusal is not None:
         raise error
-    if call.scope.ended or attempt.halted or life.store_failed(error) is not None:
+    if (failed := life.store_failed(error)) is not None:
+        error = life.lose_store(attempt, failed)
+    if call.scope.ended or attempt.halted:
         how = How.CUT  # the step above has ended without it, or the task goes on in no way
     if is_kind(error, (KeyboardInterrupt, SystemExit)):
         life.may_exit()
@@ -353,7 +356,7 @@ async def _used_up(life: Incarnation, call: Call, row: StepRow, failure: Failure
         await life.ledger.durable()
     except asyncio.CancelledError:
         if not answered:
-            life.take_back(row)
+            life.take_back(row, "step_cancelled")
         raise
     return _step_failed(call, row, failure)
 
@@ -385,5 +388,5 @@ def _tell(life: Incarnation, row: StepRow, failure: Failure, what_next: str) -> 
 
 
 def _step_failed(call: Call, row: StepRow, failure: Failure) -> StepFailed:
-    call.scope.failed(row.identity)
+    call.scope.hears_of(row.identity)
     return StepFailed(row.name, row.identity, row.attempts, failure)

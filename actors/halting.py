@@ -1,20 +1,35 @@
-"""A life is halted where its code touches state that does not load, in whatever thread that is."""
+"""A life is halted where its code comes to something recorded that does not load."""
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from .errors import StateUnreadable
 from .verdicts import Ended
 
 if TYPE_CHECKING:
-    from .errors import StateUnreadable
     from .scope import Scope
+    from .values import ValueCodec
 
-__all__ = ["halt_from_any_thread"]
+__all__ = ["decoded", "halt_as_unreadable", "halt_from_any_thread"]
 
 _REASON: Final = "state_unreadable"
+
+
+def decoded(scope: Scope, codec: ValueCodec, data: bytes, where: str) -> Any:
+    """A recorded value; halts the task where it cannot be read any more."""
+    try:
+        return codec.decode(data)
+    except ValueError as error:
+        raise halt_as_unreadable(scope, where, error) from error
+
+
+def halt_as_unreadable(scope: Scope, where: str, error: ValueError) -> Ended:
+    """Halt the task, as something recorded cannot be read any more; what to raise."""
+    unreadable = StateUnreadable(scope.life.ledger.row.actor, where, str(error))
+    return scope.life.halt(scope, _REASON, unreadable, "resume()")
 
 
 def halt_from_any_thread(scope: Scope, error: StateUnreadable) -> Ended:

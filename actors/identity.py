@@ -8,7 +8,7 @@ import re
 import uuid
 from typing import Final
 
-__all__ = ["chapter_prefix", "identity_of", "inside", "name_of", "stable_id"]
+__all__ = ["anew", "chapter_prefix", "identity_of", "inside", "name_of", "stable_id"]
 
 _SPECIAL = re.compile(r"[%/#:@]")
 _OUTERMOST = re.compile(r"(?:@\d+/)?([^/#:@]*)")
@@ -31,6 +31,11 @@ def identity_of(prefix: str, name: str, key: str, occurrence: int) -> str:
     if key:
         identity += ":" + _quoted(_short(key))
     return identity if occurrence == 1 else f"{identity}#{occurrence}"
+
+
+def anew(identity: str, failures: int) -> str:
+    """The identity of what is done anew after so many failures; at first itself."""
+    return f"{identity}@{failures}" if failures else identity
 
 
 def name_of(identity: str) -> str:

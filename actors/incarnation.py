@@ -11,14 +11,14 @@ from collections.abc import Coroutine
 from typing import Any, cast
 
 from ..storage.clock import Timer
-from ..storage.errors import EverstepError
+from ..storage.errors import EverstepError, StoreFailed
 from ..storage.records import Loaded, StepRow
 from .actor import Actor, is_flow
 from .code import code_of, load
 from .ctx import Again
 from .endings import crashed_by
 from .environment import Environment
-from .errors import BadCall, ReplayMismatch, StateUnreadable, Suspended, UnaskedCancellation
+from .errors import BadCall, ReplayMismatch, Suspended, UnaskedCancellation
 from .execution import perform
 from .exits import Exit, Fenced, Halted, Left, Released, Succeeded
 from .failures import failure_of
@@ -35,7 +35,6 @@ from .scope import CURRENT, Call, Scope
 from .seat import Seat
 from .standstill import may_end_unheard
 from .traffic import WAKE_UP, resolve, settled_within
-from .values import ValueCodec
 from .verdicts import Ended, Parted
 from .waits import Waits
 
@@ -299,11 +298,18 @@ class Incarnation(Keeping):
 
         Whatever the attempts make of it that are in the way, they are cut and not charged.
         """
+        halted = Halted(reason, failure_of(error), self._command(action))
+        return self._end_as(halted, scope, reason)
+
+    def lose_store(self, scope: Scope, failed: StoreFailed) -> Ended:
+        """The store cannot be read: the same, but that the task is given back; what to raise."""
+        return self._end_as(Fenced(failed), scope, "the store has failed")
+
+    def _end_as(self, outcome: Exit, scope: Scope, reason: str) -> Ended:
         scope.halts()
         may_end_unheard()
         if self._outcome is None:
-            self._outcome = Halted(reason, failure_of(error), self._command(action))
-            self.draining = True
+            self._outcome, self.draining = outcome, True
             environment = self.environment
             ending = self.release(grace=environment.grace, cleanup=environment.cleanup)
             self._ending = asyncio.get_running_loop().create_task(ending)
@@ -369,18 +375,6 @@ class Incarnation(Keeping):
         error = ReplayMismatch(row.identity, row.preview, call.preview, example, was)
         self.halt(call.scope, "replay_mismatch", error, "resume()")
         raise error
-
-    def decode(self, scope: Scope, codec: ValueCodec, data: bytes, where: str) -> Any:
-        """A recorded value; halts the task where it cannot be read any more."""
-        try:
-            return codec.decode(data)
-        except ValueError as error:
-            raise self.unreadable(scope, where, error) from error
-
-    def unreadable(self, scope: Scope, where: str, error: ValueError) -> Ended:
-        """Halt the task, as something recorded cannot be read any more; what to raise."""
-        unreadable = StateUnreadable(self.ledger.row.actor, where, str(error))
-        return self.halt(scope, "state_unreadable", unreadable, "resume()")
 
     # --- later ------------------------------------------------------------------------
 

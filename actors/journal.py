@@ -154,8 +154,7 @@ class Journal:
         self.ledger.reset(StepReset(self.ledger.row.key, identity, total))
         row = self.recollection.get(identity)
         if row is not None:
-            fresh = row._replace(outcome=None, seq=None, attempts=0, error=None, deaths_seen=total)
-            self.recollection.put(fresh)
+            self.recollection.put(rows.forgotten(row, total))
 
     def backs_off(self, identity: str, due: Due) -> None:
         """A step backs off: where nothing else runs, the task's row says until when."""

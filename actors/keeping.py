@@ -12,7 +12,7 @@ from ..storage.records import EffectRow, EffectState, StepRow
 from .environment import Environment
 from .errors import LogItemChanged, Suspended
 from .failures import HalfDone, failure_of
-from .foreign import is_kind, origins
+from .foreign import is_kind, members_within
 from .identity import inside
 from .journal import Journal
 from .ledger import Ledger
@@ -109,11 +109,10 @@ class Keeping:
         return self.ledger.refusal or broken
 
     def store_failed(self, error: BaseException) -> StoreFailed | None:
-        """The failure of our own store, where an exception stems from it: no fault of the task."""
-        path = self.environment.store.path
-        return next(
-            (one for one in origins(error) if is_kind(one, StoreFailed) and one.path == path), None
-        )
+        """The failure of our own store, where an exception is that: it is no fault of the task."""
+        path, within = self.environment.store.path, members_within(error)
+        failures = (one for one in within if is_kind(one, StoreFailed))
+        return next((one for one in failures if one.path == path), None)
 
     def check_fenced(self) -> None:
         """Raise if nothing of this life may reach the ledger any more."""
@@ -246,13 +245,17 @@ class Keeping:
         if told is not None and is_kind(error, (KeyboardInterrupt, SystemExit)):
             told(self.ledger.row.key, error)
 
-    def take_back(self, row: StepRow) -> None:
-        """The caller of a step went away while its failure was written: it leaves nothing."""
+    def take_back_wait(self, scope: Scope, row: StepRow) -> None:
+        """As `take_back`, of a wait in this scope, unless it is the scope that has ended."""
+        if not scope.ended:
+            scope.hears_nothing(row.identity)
+            self.take_back(row, "wait_cancelled")
+
+    def take_back(self, row: StepRow, kind: str) -> None:
+        """Whoever called it left while its failure was written: it leaves nothing."""
         if self.goes_on and self.ledger.refusal is None:
             self.journal.forget(row.identity)
-            self.let_go(
-                row._replace(outcome=None, seq=None, attempts=0, error=None), "step_cancelled"
-            )
+            self.let_go(row._replace(outcome=None, seq=None, attempts=0, error=None), kind)
 
     def remember(self, call: Call, row: StepRow) -> None:
         """Keep the outcome of a step below a step, for the next attempt of that."""

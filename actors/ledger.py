@@ -24,6 +24,7 @@ from ..storage.records import (
     EffectRow,
     EventRow,
     NewTask,
+    Outcome,
     Progress,
     RunRow,
     SnapshotRow,
@@ -36,6 +37,7 @@ from ..storage.schedules import ScheduleChange
 from .environment import Environment
 from .failures import HalfDone
 from .foreign import log_error
+from .rows import forgotten
 
 __all__ = ["Ledger"]
 
@@ -107,13 +109,18 @@ class _Draft:
             raise HalfDone.by(self.ledger.row.id, fault) from fault
 
     def settle(self, refusal: Refusal | None) -> None:
-        refused = self.ledger.settled(self, refusal)
-        for waiter in self.waiters:
-            if not waiter.done():
-                if refused is None:
-                    waiter.set_result(None)
-                else:
-                    waiter.set_exception(refused)
+        ledger, before = self.ledger, self.ledger.committed
+        refused = ledger.settled(self, refusal)
+        try:
+            if ledger.committed is not before:
+                ledger.tell(self.rare, before)
+        finally:
+            for waiter in self.waiters:
+                if not waiter.done():
+                    if refused is None:
+                        waiter.set_result(None)
+                    else:
+                        waiter.set_exception(refused)
 
 
 class Ledger:
@@ -123,19 +130,8 @@ class Ledger:
     refusal the ledger takes no more: every later `durable()` raises the same refusal.
     """
 
-    __slots__ = (
-        "_draft",
-        "_environment",
-        "_latest",
-        "_loop",
-        "_sealed",
-        "committed",
-        "event_seq",
-        "progress",
-        "refusal",
-        "row",
-        "seq",
-    )
+    __slots__ = ("_draft", "_environment", "_latest", "_loop", "_sealed", "committed", "event_seq",
+                 "progress", "refusal", "row", "seq")  # fmt: skip
 
     def __init__(
         self, environment: Environment, row: TaskRow, *, new: NewTask | None = None
@@ -201,7 +197,12 @@ class Ledger:
         draft.size += size if data is None else size + len(data)
 
     def reset(self, reset: StepReset) -> None:
-        self._open().with_rare().resets.append(reset)
+        """Forget the failure of a step, also where it is in the same commit."""
+        draft = self._open()
+        draft.with_rare().resets.append(reset)
+        row = draft.steps.get(reset.identity)
+        if row is not None and row.outcome is not Outcome.COMPLETED:
+            draft.steps[row.identity] = forgotten(row, reset.deaths_seen)
 
     def run(self, row: RunRow, size: int) -> None:
         draft = self._open()
@@ -371,16 +372,19 @@ class Ledger:
             self.refusal = refusal
         if refusal is not None or not draft.sealed:
             return self.refusal
-        before, self.committed = self.committed, self._sealed
-        try:
-            self._tell(draft.rare, before)
-        except Exception as fault:  # noqa: BLE001  (what is committed is told, if late)
-            log_error(fault, "a commit of the task %s is told again", self.row.id)
-            asyncio.get_running_loop().call_soon(self._tell, draft.rare, before)
+        self.committed = self._sealed
         return None
 
+    def tell(self, rare: _Rare | None, before: Progress | None) -> None:
+        """Tell whom a commit concerns, in the order of commits; where a fault comes, again."""
+        try:
+            self._tell(rare, before)
+        except Exception as fault:  # noqa: BLE001  (what is committed is told)
+            self._tell(rare, before)
+            log_error(fault, "a commit of the task %s was told twice", self.row.id)
+
     def _tell(self, rare: _Rare | None, before: Progress | None) -> None:
-        """Tell those whom a commit concerns."""
+        """May be called again for the same commit: who was told hears nothing new."""
         environment = self._environment
         if rare is not None:
             environment.posted(rare.sends)

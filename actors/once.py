@@ -13,6 +13,7 @@ from .definition import StepDefinition, function_step
 from .effects import Done, NotDone, NotDoneRule, Probe, says_not_done
 from .errors import BadCall, DuplicateKey, EffectMismatch, EffectMoved, EffectUnknown
 from .failures import Failure, failure_of, read_failure
+from .halting import decoded
 from .late import RunningCall
 from .traffic import resolve
 
@@ -142,7 +143,7 @@ def _earlier_step(once: _Once) -> str | None:
 
 def _value_of(once: _Once, row: EffectRow) -> Any:
     where = f"the receipt of the effect {once.key}"
-    return once.scope.life.decode(once.scope, once.codec, row.value or b"null", where)
+    return decoded(once.scope, once.codec, row.value or b"null", where)
 
 
 def _cause_of(row: EffectRow) -> Failure | None:

@@ -23,6 +23,7 @@ from .current import CURRENT
 from .definition import StepDefinition, StepOptions
 from .errand import Asker, called, failed_reply, packed_call, result_of
 from .errors import StateUnreadable
+from .identity import anew
 from .messages import REPLY
 from .receiving import ride_to
 from .retry import Retry
@@ -90,15 +91,15 @@ class Peer(Generic[A]):
         definition = called(self._actor, method)
 
         def stand(wait: Call) -> Coroutine[Any, Any, Any]:
-            life, again = wait.scope.life, _again(wait)
-            asker = Asker(life.ledger.row.key, f"{REPLY}{wait.identity}{_mark(again)}")
+            life, failures = wait.scope.life, _failures_before(wait)
+            asker = Asker(life.ledger.row.key, REPLY + anew(wait.identity, failures))
             body = packed_call(self._actor, definition, args, kwargs, life.limits, asker)
             sending = wait.scope.make_call(_TELL, (self._actor, self.id, body), {}, key)
             sending.preview = wait.preview
-            if again:
-                earlier = (f"{sending.identity}{_mark(number)}" for number in range(again))
+            if failures:
+                earlier = (anew(sending.identity, number) for number in range(failures))
                 life.journal.recollection.drop(earlier)
-                sending.identity += _mark(again)
+                sending.identity = anew(sending.identity, failures)
             return self._answered(sending, wait, definition, asker.reply, timeout)
 
         return waited(self._scope, ASK_SERVER, f"{definition.name} of {self.id}", key, stand)
@@ -145,14 +146,12 @@ class Peer(Generic[A]):
         return life.perform(sending)
 
 
-def _again(wait: Call) -> int:
-    """How often this ask has failed and the task crashed by that: each time it is asked anew."""
+def _failures_before(wait: Call) -> int:
+    """How many failures of this ask are forgotten: after each it is asked anew."""
     row = wait.scope.life.journal.recollection.get(wait.identity)
-    return 0 if row is None else row.serial - (row.outcome is Outcome.FAILED)
-
-
-def _mark(again: int) -> str:
-    return f"@{again}" if again else ""
+    if row is None:
+        return 0
+    return row.serial - 1 if row.outcome is Outcome.FAILED else row.serial
 
 
 async def _ride(scope: Scope, actor: type[Actor], server_id: str, body: bytes) -> None:

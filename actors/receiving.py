@@ -9,6 +9,7 @@ from ..storage.mail import MessageRow, Recipient
 from ..storage.records import ENDED
 from .current import CURRENT
 from .definition import StepDefinition, StepOptions
+from .halting import halt_as_unreadable
 from .messages import Matcher, packed
 from .retry import Retry
 from .taking import take
@@ -29,7 +30,7 @@ async def receive(call: Call, matcher: Matcher, timeout: object) -> Any:
         return matcher.read(body)
     except ValueError as error:
         where = f"the message taken by {call.identity}"
-        raise call.scope.life.unreadable(call.scope, where, error) from error
+        raise halt_as_unreadable(call.scope, where, error) from error
 
 
 # --- sending ----------------------------------------------------------------------------------

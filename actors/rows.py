@@ -19,6 +19,7 @@ __all__ = [
     "due_of",
     "failed",
     "first",
+    "forgotten",
     "let_go",
     "lost",
     "not_due",
@@ -191,6 +192,20 @@ def lost(row: StepRow, seq: int, error: bytes, now: float) -> StepRow:
     """A wait has ended without what was waited for: a replay raises the same."""
     return row._replace(
         serial=row.serial + 1, outcome=Outcome.FAILED, seq=seq, error=error, ended_at=now
+    )
+
+
+def forgotten(row: StepRow, deaths_seen: int) -> StepRow:
+    """What a reset makes of the row: its failure, or its used-up attempts, never were."""
+    return not_due(row)._replace(
+        outcome=None,
+        seq=None,
+        attempts=0,
+        open=0,
+        error=None,
+        changes=None,
+        appends=None,
+        deaths_seen=deaths_seen,
     )
 
 

@@ -341,13 +341,17 @@ class Scope:
             for name in fields:
                 self._placed[name] = seq
 
-    def fails(self, identity: str) -> None:
-        """A failure is put down that the code of this scope has yet to hear of."""
+    def has_unheard(self, identity: str) -> None:
+        """A failure is recorded of which the code of this scope has not heard."""
         self.traces.failures[identity] = None
 
-    def failed(self, identity: str) -> None:
-        """It is about to be raised to the code of this scope."""
+    def hears_of(self, identity: str) -> None:
+        """A recorded failure is about to be raised to the code of this scope."""
         self.traces.failures[identity] = self.calls
+
+    def hears_nothing(self, identity: str) -> None:
+        """The failure was taken back."""
+        self.traces.failures.pop(identity, None)
 
     def forget(self, call: Call) -> None:
         """Keep nothing of a call that has ended and is never made again."""
@@ -357,7 +361,7 @@ class Scope:
             self._traces.nested.discard(call.identity)
 
     def left_by(self, leaving: set[str]) -> set[str]:
-        """Which failed steps get a fresh budget when an exception leaves this scope.
+        """Which failed steps and waits are begun anew when an exception leaves this scope.
 
         Those whose failure was found in it (`leaving`), those after which nothing more was
         called, and those of which its code has not heard.

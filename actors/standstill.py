@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from ..storage.clock import Clock, Timer
 from .current import CURRENT
+from .foreign import is_kind
 from .leash import Leash
+from .verdicts import Ended
 
 if TYPE_CHECKING:
     from .scope import Scope
 
-__all__ = ["Look", "Lookout", "may_end_unheard", "unheard"]
+__all__ = ["STILL", "UNSEEN", "Look", "Lookout", "may_end_unheard", "unheard"]
 
 AnyTask = asyncio.Task[Any]
 
@@ -45,6 +47,10 @@ class Look(NamedTuple):
     """All asyncio tasks that run code of `run`."""
     held: tuple[AnyTask, ...]
     """Those that wait at a lock, an event or a queue, and so are woken by no wait that ends."""
+
+
+UNSEEN = Look(still=False, tasks=(), held=())
+STILL = Look(still=True, tasks=(), held=())
 
 
 class Standing(Protocol):
@@ -249,7 +255,12 @@ def unheard(task: AnyTask) -> None:
 
 
 def may_end_unheard() -> None:
-    """The asyncio task that runs here is to end as its life does: nobody needs to be told."""
+    """The asyncio task that runs here may end by `Ended`, as its life does, and nobody await it."""
     task = asyncio.current_task()
     if task is not None:
-        task.add_done_callback(unheard)
+        task.add_done_callback(_ended_unheard)
+
+
+def _ended_unheard(task: AnyTask) -> None:
+    if is_kind(getattr(task, "_exception", None), Ended):  # what is asked for counts as heard
+        task.exception()

@@ -33,8 +33,8 @@ async def take(
     """The body of the first message that fits, taken for good; or that of the recorded one.
 
     `question` is kept in the row while the wait is open, and called to mind every `remind` seconds.
-    A body of which `fails` makes the facts of a failure is a failure of the wait, and these facts
-    are returned. Raises WaitTimeout when the time is over first, now or in the life that waited.
+    Where `fails` makes facts of a failure of the body, these are returned, and the caller is to
+    raise it. Raises WaitTimeout when the time is over first, now or in the life that waited.
     """
     life = call.scope.life
     row = life.take(call)
@@ -65,7 +65,7 @@ def begun(call: Call, row: StepRow | None, timeout: object, question: bytes | No
     """The row of a wait that is open: a new one, or that of an earlier life with what it left."""
     life = call.scope.life
     choose = None if timeout is None else chosen_delay(timeout, "timeout")[0]
-    if row is None or (choose is not None and row.due_at is None):
+    if row is None or row.ended_at is not None or (choose is not None and row.due_at is None):
         due = None if choose is None else choose(life.clock)
         return rows.begun_wait(life, call, due, question, 0 if row is None else row.serial)
     if row.output != question:
@@ -76,7 +76,7 @@ def begun(call: Call, row: StepRow | None, timeout: object, question: bytes | No
 
 def _body(call: Call, row: StepRow) -> bytes:
     if row.error is not None:
-        call.scope.failed(row.identity)
+        call.scope.hears_of(row.identity)
         return row.error
     if row.output is None or row.output == TIMED_OUT:
         raise WaitTimeout(call.definition.name, call.preview)

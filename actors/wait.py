@@ -27,7 +27,7 @@ class Answer(NamedTuple):
     taken: Mail | None = None
     """The message that it was."""
     error: bytes | None = None
-    """Facts of a failure, where it was one; then there is no output."""
+    """Facts of a failure, where it was one; then the output is not kept."""
 
 
 class Wait:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..storage.clock import Due, Timer, left_of
-from ..storage.errors import EverstepError
+from ..storage.errors import EverstepError, StoreFailed
 from ..storage.records import Outcome, Status, StepRow
 from . import rows
 from .errors import Suspended
@@ -18,7 +18,7 @@ from .idling import Idling
 from .mailbox import Mailbox
 from .messages import shown_id
 from .reminders import next_reminder, remind
-from .standstill import Look, unheard
+from .standstill import STILL, UNSEEN, Look, unheard
 from .traffic import resolve
 from .wait import Answer, Wait
 
@@ -37,8 +37,6 @@ _CALM = 1.0
 """Seconds after a step has ended until the slot is left, where all that goes on backs off."""
 _LOOK = 30.0
 """Seconds after which a wait in memory looks at the clocks again, which may have jumped."""
-_UNSEEN = Look(still=False, tasks=(), held=())
-_STILL = Look(still=True, tasks=(), held=())
 
 
 class Waits:
@@ -58,7 +56,7 @@ class Waits:
         self._idle: Idling | None = None
         self._calm: Timer | None = None
         self._overdue = False
-        self._seen = _UNSEEN
+        self._seen = UNSEEN
         self._refusals = 0
         self._has_rested = False  # it has left its slot before, and may lack it now
         self.moves = 0
@@ -117,9 +115,17 @@ class Waits:
         assert wait.row is not None  # only a server stands in a wait that has none
         row = self._life.wholly(self._record, wait.row, answer)
         if row.outcome is Outcome.FAILED:
-            wait.scope.fails(row.identity)
-            await self._life.ledger.durable()  # before a crash by it, which is to forget it
+            await self._lost(wait, row)
         return row
+
+    async def _lost(self, wait: Wait, row: StepRow) -> None:
+        """Return when a failure is committed, as a crash by it is to forget it."""
+        wait.scope.has_unheard(row.identity)
+        try:
+            await self._life.ledger.durable()
+        except asyncio.CancelledError:
+            self._life.take_back_wait(wait.scope, row)
+            raise
 
     async def stand(self, wait: Wait, ready: Callable[[], Awaitable[T | None]]) -> T:
         """The same, without a record of the answer, which is returned."""
@@ -134,6 +140,8 @@ class Waits:
         except asyncio.CancelledError:
             self._cancelled(wait)
             raise
+        except StoreFailed as failed:
+            raise life.lose_store(wait.scope, failed) from failed
         finally:
             self._standing.pop(wait, None)
         self.stir()  # what waited may have nothing more to do, and others still wait
@@ -231,7 +239,7 @@ class Waits:
         if not self.serves:
             self._life.environment.lookout.ask(self)
         elif self._standing and self.mailbox.is_empty:
-            self.looked(_STILL)
+            self.looked(STILL)
 
     def answered(self) -> None:
         """A server has answered: where no other message has come, it rests with that commit."""

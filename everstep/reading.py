@@ -10,6 +10,7 @@ from .actors.actor import Actor, steps_of
 from .actors.blame import Blame, read_blame
 from .actors.failures import Failure, read_failure
 from .actors.remedy import way_on
+from .actors.timers import is_wait
 from .actors.values import ValueCodec
 from .errors import TaskFailed, TaskPaused
 from .storage.interface import RecordedEvent
@@ -187,7 +188,7 @@ def step_record(row: StepRow, actor: type[Actor] | None, *, lives: bool) -> Step
         output=None if row.output is None else _output(row, actor),
         error=None if row.error is None else read_failure(row.error),
         attempts=row.attempts,
-        executions=row.serial,
+        executions=0 if is_wait(row) else row.serial,
         running=lives and row.open == 1,
         started_at=in_utc(row.first_at),
         ended_at=in_utc_or_none(row.ended_at),

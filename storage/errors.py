@@ -167,8 +167,9 @@ class NetworkFilesystem(StoreError):
 
 
 class StoreFailed(StoreError):
-    """The store could not commit for longer than `store_patience`; the runtime stops in order.
+    """The store could not commit, or be read, for longer than `store_patience`.
 
+    The runtime stops in order.
     Whether the last writes are in the store is unknown until it is opened again.
     """
 

@@ -176,7 +176,8 @@ class StepRow(NamedTuple):
     version: int
     """Version of the actor's state that `changes` and `appends` were written with."""
     serial: int
-    """Number of the newest attempt since the step first began; never reset."""
+    """Number of the newest attempt since the step first began; of a wait, how often it has failed.
+    Never reset."""
     attempts: int
     """Attempts used up of the present budget."""
     open: int

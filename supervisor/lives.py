@@ -264,12 +264,10 @@ class Lives:
             return False
         life.ended = ended
         if isinstance(ended, Fenced):
-            if not isinstance(ended.refusal, StoreFailed):
-                return False
-            self._on_failure(ended.refusal)
-            if life.ledger.refusal is not None:
-                return False
-            ended = Released()  # of a store that can be written, and not be read
+            if isinstance(ended.refusal, StoreFailed):
+                self._on_failure(ended.refusal)
+            if life.ledger.refusal is not None or not isinstance(ended.refusal, StoreFailed):
+                return False  # but for a store that can be written and not be read
         if life.ledger.status is not Status.RUNNING:
             return False  # it succeeded, or an operator has ended it
         decision, resets = self._decide(life, ended)
@@ -278,6 +276,7 @@ class Lives:
         return True
 
     def _decide(self, life: Life, ended: Exit) -> tuple[Decision, Resets]:
+        """What becomes of the task: it is given back where nothing else follows from the end."""
         progress = life.ledger.progress
         if isinstance(ended, Crashed):
             return self._after_crash(progress, ended), ended.forget

@@ -87,7 +87,7 @@ def _wrong_pair(value: object) -> str | None:
         return "is not a pair of a number and seconds"
     count, within = pair[0], number_of(pair[1])
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST:
-        return "does not begin with a whole number of at least 1"
+        return f"does not begin with a whole number from 1 to {MOST}"
     if within is None:
         return "does not end with a number of seconds"
     return None if 0 < within < math.inf else "has seconds that are not above zero and finite"

@@ -16,6 +16,7 @@ from everstep.actors.failures import StepFailed
 from everstep.actors.retry import Retry
 from everstep.actors.step import step
 from everstep.storage.errors import StaleAttempt, StaleIncarnation
+from everstep.storage.records import StepReset
 from everstep.testing import ManualClock
 from tests.actors.driver import driving
 from tests.actors.slow_store import SlowStore
@@ -220,3 +221,27 @@ async def test_a_step_that_was_called_and_is_awaited_after_the_end_is_refused() 
             await views[0].work()
         with pytest.raises(StaleAttempt):
             views[0].ctx.now()
+
+
+async def test_a_failure_that_is_forgotten_in_the_commit_that_records_it_never_was() -> None:
+    class Failing(Actor, name="ended_runs.failing"):
+        @step(retry=ONCE)
+        async def fail(self) -> None:
+            raise ValueError("no")
+
+        async def run(self) -> None:
+            await self.fail()
+
+    async with driving() as driver:
+        ledger = await driver.create(Failing())
+        assert isinstance(await driver.live(ledger, Failing), Crashed)
+        [(_, row)] = await driver.store.steps(ledger.row.key)
+        assert (row.outcome, row.attempts, row.serial) == ("failed", 1, 1)
+
+        ledger.step(row._replace(serial=2))
+        ledger.reset(StepReset(row.task, row.identity, 3))
+        await ledger.durable()
+
+        [(_, row)] = await driver.store.steps(ledger.row.key)
+        assert (row.outcome, row.attempts, row.serial, row.deaths_seen) == (None, 0, 2, 3)
+        assert row.error is None

@@ -194,8 +194,10 @@ async def test_a_task_that_must_pause_does_so_within_its_grace_whatever_run_wait
 class Forsaking(Actor, name="halting.forsaking"):
     """Looks at the step that it has started only after another one, which is not to begin."""
 
+    fails: bool
+
     async def run(self) -> None:
-        paying = asyncio.create_task(self.pay())
+        paying = asyncio.create_task(self.pay_and_fail() if self.fails else self.pay())
         await asyncio.wait([paying])
         await self.other()
         await paying
@@ -204,17 +206,26 @@ class Forsaking(Actor, name="halting.forsaking"):
     async def pay(self) -> str:
         return await self.ctx.once("one", charge, "one")
 
+    async def pay_and_fail(self) -> None:
+        try:
+            await self.pay()
+        finally:
+            raise KeyError("by itself")
+
     @step
     async def other(self) -> None: ...
 
 
-async def test_a_step_that_halted_the_task_unseen_is_no_unhandled_error() -> None:
+@pytest.mark.parametrize("fails", [False, True])
+async def test_a_step_that_halted_the_task_unseen_is_no_unhandled_error(fails: bool) -> None:
+    """But an error of the user's is, whatever it came of."""
     unhandled: list[str] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, told: unhandled.append(str(told)))
     async with driving() as driver:
-        ledger = await driver.create(Forsaking())
+        ledger = await driver.create(Forsaking(fails=fails))
         await pauses(driver, ledger, await driver.live(ledger, Forsaking), "effect_unknown")
         await driver.store.close()
     gc.collect()
 
-    assert unhandled == []
+    assert len(unhandled) == fails
+    assert ("by itself" in str(unhandled)) == fails

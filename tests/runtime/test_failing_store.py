@@ -9,11 +9,13 @@ from everstep import (
     Actor,
     Pool,
     Restart,
+    Retry,
     Runtime,
     RuntimeClosed,
     Status,
     StoreFailed,
     Supervisor,
+    none,
     step,
 )
 from everstep.storage import MemoryStore
@@ -105,7 +107,7 @@ async def test_a_failure_while_the_runtime_is_left_is_raised_in_the_end(
 class Reading(MemoryStore):
     """Cannot be read while it is told so, for longer than its patience."""
 
-    broken: ClassVar[bool] = False
+    broken = False
 
     async def messages(self, *args: Any, **kwargs: Any) -> Any:
         self._look()
@@ -121,40 +123,75 @@ class Reading(MemoryStore):
 
 
 class Corresponding(Actor, name="failing_store.Corresponding"):
-    """Comes to a store that cannot be read, in `run` or in a step."""
+    """Comes to a store that cannot be read, in `run` or in a step; goes on, if it can."""
 
     in_run: bool
+    goes_on: bool
 
     @step(retry=ONCE)
     async def write(self) -> None:
         await self.ctx.send("other", "hello")
 
-    async def run(self) -> str:
-        if self.in_run:
-            return await self.ctx.receive(str)
-        await self.write()
-        return "written"
+    @step
+    async def do_without(self) -> None: ...
+
+    async def run(self) -> None:
+        try:
+            await (self.ctx.receive(str) if self.in_run else self.write())
+        except Exception:
+            if not self.goes_on:
+                raise
+        await self.do_without()
 
 
+@pytest.mark.parametrize("goes_on", [True, False])
 @pytest.mark.parametrize("in_run", [True, False])
-async def test_a_store_that_cannot_be_read_is_no_fault_of_the_task(in_run: bool) -> None:
+async def test_a_store_that_cannot_be_read_is_no_fault_of_the_task(
+    in_run: bool, goes_on: bool
+) -> None:
+    """Nor does its code go another way, of which a replay would know nothing."""
     clock = ManualClock()
     store = Reading(clock=clock)
 
     async def body() -> None:
         pool = Pool(restart=Restart(0))
         async with Runtime(":memory:", store=store, clock=clock, tree=pool, grace=0) as runtime:
-            Reading.broken = True
-            await runtime.start(Corresponding(in_run=in_run), id="a")
+            store.broken = True
+            await runtime.start(Corresponding(in_run=in_run, goes_on=goes_on), id="a")
             await asyncio.get_running_loop().create_future()
 
     with pytest.raises(StoreFailed, match="cannot be read"):
         await body()
 
-    Reading.broken = False
+    store.broken = False
     async with Runtime(":memory:", store=store, clock=clock, tree=Pool("none")) as runtime:
         task = runtime.task("a")
         info = await task.status()
         assert (info.status, info.crashes, info.deaths) == (Status.QUEUED, 0, 0)
         assert [one.attempts for one in await task.steps()] == [0]
+    store.discard()
+
+
+async def test_an_error_of_the_user_beside_a_failed_read_is_one_of_the_step(gate: Gate) -> None:
+    class Own(Actor, name="failing_store.Own"):
+        tries: ClassVar[int] = 0
+
+        @step(retry=Retry(3, backoff=none()))
+        async def work(self) -> int:
+            Own.tries += 1
+            try:
+                store.broken = Own.tries == 1
+                await self.ctx.send("other", "hello")
+            except StoreFailed:
+                raise ValueError("of its own")  # noqa: B904
+            return Own.tries
+
+        async def run(self) -> int:
+            return await self.work()
+
+    clock = ManualClock()
+    store = Reading(clock=clock)
+    async with Runtime(":memory:", store=store, clock=clock, grace=0) as runtime:
+        await runtime.start(Waiting(name="other"), id="other")
+        assert await (await runtime.start(Own())).result() == 2
     store.discard()

@@ -11,10 +11,11 @@ from typing import Any, ClassVar
 import pytest
 
 from everstep import Actor, Log, Retry, StepFailed, TaskPaused, none, step
+from everstep.actors.environment import Environment
 from everstep.actors.ledger import Ledger
 from everstep.commits import Commits
 from everstep.testing import ManualClock
-from tests.runtime.kit import Place, Plain, kinds
+from tests.runtime.kit import Place, kinds
 
 ENDS = ("step_completed", "step_failed", "step_cut", "step_cancelled")
 SOON = Retry(backoff=none())
@@ -196,19 +197,40 @@ async def test_an_end_that_meets_faults_is_recorded_all_the_same(
         assert {"task_crashed", "task_paused"} & set(await kinds(task))
 
 
-@pytest.mark.parametrize("number", range(1, 8))
-async def test_a_commit_is_told_though_a_fault_comes_while_it_is(
-    place: Place, monkeypatch: pytest.MonkeyPatch, number: int
-) -> None:
-    told, numbers = Commits.told, count(1)
+class Told(Actor, name="faults.Told"):
+    """Hears three words, each from somebody else."""
 
-    def faulty(commits: Commits, ledger: Ledger) -> None:
+    async def run(self) -> list[str]:
+        return sorted([await self.ctx.receive(str) for _ in range(3)])
+
+
+class Telling(Actor, name="faults.Telling"):
+    """Says a word, with others at once."""
+
+    word: str
+
+    async def run(self) -> str:
+        await self.ctx.send("told", self.word)
+        return self.word
+
+
+@pytest.mark.parametrize("number", range(1, 12))
+@pytest.mark.parametrize(("kind", "name"), [(Commits, "told"), (Environment, "posted")])
+async def test_a_commit_is_told_though_a_fault_comes_while_it_is(
+    place: Place, monkeypatch: pytest.MonkeyPatch, kind: Any, name: str, number: int
+) -> None:
+    """And none after another one that was committed later."""
+    told, numbers = getattr(kind, name), count(1)
+
+    def faulty(*args: Any) -> None:
         if next(numbers) == number:
             raise MemoryError
-        told(commits, ledger)
+        told(*args)
 
-    monkeypatch.setattr(Commits, "told", faulty)
+    monkeypatch.setattr(kind, name, faulty)
+    words = ["good", "morning", "world"]
     async with place.runtime() as runtime:
-        for _ in range(3):
-            assert await (await runtime.start(Plain())).result() == "refunds: 2"
-    assert next(numbers) > number
+        hearing = await runtime.start(Told(), id="told")
+        telling = await runtime.start_many(Telling(word=word) for word in words)
+        assert [await task.result() for task in telling] == words
+        assert await hearing.result() == words

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import pytest
@@ -10,7 +11,9 @@ import pytest
 from everstep import (
     Actor,
     HandlerFailed,
+    Pool,
     Restart,
+    Runtime,
     Status,
     StepFailed,
     TaskFailed,
@@ -19,6 +22,7 @@ from everstep import (
     handler,
     step,
 )
+from everstep.storage import Draft, MemoryStore, SystemClock
 from tests.runtime.kit import ONCE, Gate, Place, Plain, kinds, next_event, until
 from tests.servers.accounts import Account
 
@@ -27,6 +31,7 @@ from tests.servers.accounts import Account
 def _nothing_handled() -> None:
     Account.handled = []
     Account.gate = Gate()
+    Broken.mended, Broken.tries = False, 0
 
 
 class Transfer(Actor, name="servers.Transfer"):
@@ -138,7 +143,6 @@ class Paying(Actor, name="servers.Paying"):
 
 async def test_an_ask_whose_failure_left_run_is_made_anew(place: Place) -> None:
     """As a step that has failed gets a fresh budget; what was answered well stays answered."""
-    Broken.mended, Broken.tries = False, 0
     async with place.runtime(pool={"restart": Restart(1, backoff=fixed(0))}) as runtime:
         task = await runtime.start(Paying())
         with pytest.raises(TaskFailed, match="no way there"):
@@ -156,8 +160,76 @@ async def test_an_ask_whose_failure_left_run_is_made_anew(place: Place) -> None:
         assert "steps_unused" not in await kinds(task)
 
 
+async def test_an_ask_that_was_refused_is_made_anew(place: Place) -> None:
+    class Older(Actor, name="servers.Renewed"):
+        @handler
+        async def look(self) -> int:
+            return 1
+
+    class Newer(Actor, name="servers.Renewed"):
+        @handler
+        async def look(self) -> int:
+            return 2
+
+        @handler
+        async def see(self) -> int:
+            return 3
+
+    class Looking(Actor, name="servers.Looking"):
+        async def run(self) -> int:
+            return await self.ctx.get(Newer, "r").ask(Newer.see)
+
+    async with place.runtime(actors=[Older, Looking], pool={"restart": Restart(0)}) as runtime:
+        await runtime.get(Older, "r").ask(Older.look)
+        task = await runtime.start(Looking(), id="l")
+        with pytest.raises(TaskFailed, match="no handler see"):
+            await task.result()
+
+    async with place.runtime(actors=[Newer, Looking]) as runtime:
+        task = runtime.task("l", Looking)
+        await task.resume()
+        assert await task.result() == 3
+
+
+class Watching(MemoryStore):
+    """Tells when the end of a wait is handed to it."""
+
+    told: Callable[[], object] | None = None
+
+    def submit(self, draft: Draft) -> None:
+        super().submit(draft)
+        kinds = [event.kind for event in getattr(draft, "events", ())]
+        if "wait_ended" in kinds and self.told is not None:
+            self.told()
+
+
+async def test_an_ask_that_was_cancelled_while_its_failure_was_written_is_begun_anew() -> None:
+    class Racing(Actor, name="servers.Racing"):
+        crashed: ClassVar[bool] = False
+
+        async def run(self) -> int:
+            asking = asyncio.create_task(self.ctx.get(Broken, "b").ask(Broken.pay, 1))
+            if not Racing.crashed:
+                store.told, Racing.crashed, Broken.mended = asking.cancel, True, False
+                await asyncio.wait([asking])
+                store.told, Broken.mended = None, True
+                raise ValueError("a crash" if asking.cancelled() else "not cancelled")
+            return await asking
+
+    store = Watching(clock=SystemClock())
+    tree = Pool(restart=Restart(1, backoff=fixed(0)))
+    async with Runtime(":memory:", store=store, tree=tree) as runtime:
+        task = await runtime.start(Racing())
+        assert await task.result() == 1
+        crash = await next_event(task, "task_crashed")
+    store.discard()
+    assert "a crash" in str(crash.data)
+
+
 async def test_a_failure_that_was_caught_is_the_answer_in_a_replay_too(place: Place) -> None:
     class Catching(Actor, name="servers.Catching"):
+        crashed: ClassVar[bool] = False
+
         async def run(self) -> int:
             server = self.ctx.get(Broken, "b")
             try:
@@ -166,16 +238,15 @@ async def test_a_failure_that_was_caught_is_the_answer_in_a_replay_too(place: Pl
                 assert failed.is_a(OSError)  # noqa: PT017  (in every replay)
                 Broken.mended = True
             first = await server.ask(Broken.pay, 1)
-            if Broken.tries == 2:
-                Broken.tries += 1
+            if not Catching.crashed:
+                Catching.crashed = True
                 raise ValueError("a crash")
             return first
 
-    Broken.mended, Broken.tries = False, 0
     async with place.runtime(pool={"restart": Restart(1, backoff=fixed(0))}) as runtime:
         task = await runtime.start(Catching())
         assert await task.result() == 1
-        assert Broken.tries == 3
+        assert Broken.tries == 2
         [_, failed, *_] = await task.steps()
     assert failed.error is not None
     assert failed.error.is_a(HandlerFailed)
