@@ -352,11 +352,12 @@ async def _used_up(life: Incarnation, call: Call, row: StepRow, failure: Failure
     life.check_fenced()
     row, answered = life.wholly(_put_failure, life, call, row, failure)
     _tell(life, row, failure, "it was the last one")
+    call.scope.has_unheard(row.identity)
     try:
         await life.ledger.durable()
     except asyncio.CancelledError:
         if not answered:
-            life.take_back(row, "step_cancelled")
+            life.take_back(call.scope, row, "step_cancelled")
         raise
     return _step_failed(call, row, failure)
 

@@ -29,6 +29,7 @@ __all__ = [
     "shown",
     "single",
     "traceback_of",
+    "twice_on_fault",
     "words_of",
 ]
 
@@ -222,3 +223,15 @@ def log_error(error: BaseException, words: str, *what: object) -> None:
     """An error in the log of everstep, with its traceback."""
     log = logging.getLogger("everstep")
     log.error(words, *what, exc_info=exc_info_of(error), stacklevel=2)
+
+
+def twice_on_fault(work: Callable[[], None], words: str, *what: object) -> None:
+    """Do it, and once more where a fault came, such as a MemoryError, which is logged then.
+
+    Raises what comes the second time.
+    """
+    try:
+        work()
+    except Exception as fault:  # noqa: BLE001  (whatever it was)
+        work()
+        log_error(fault, words, *what)

@@ -308,6 +308,7 @@ class Incarnation(Keeping):
     def _end_as(self, outcome: Exit, scope: Scope, reason: str) -> Ended:
         scope.halts()
         may_end_unheard()
+        self.waits.wake()  # its code has met this, so it runs, and is not to leave memory
         if self._outcome is None:
             self._outcome, self.draining = outcome, True
             environment = self.environment

@@ -245,14 +245,9 @@ class Keeping:
         if told is not None and is_kind(error, (KeyboardInterrupt, SystemExit)):
             told(self.ledger.row.key, error)
 
-    def take_back_wait(self, scope: Scope, row: StepRow) -> None:
-        """As `take_back`, of a wait in this scope, unless it is the scope that has ended."""
-        if not scope.ended:
-            scope.hears_nothing(row.identity)
-            self.take_back(row, "wait_cancelled")
-
-    def take_back(self, row: StepRow, kind: str) -> None:
+    def take_back(self, scope: Scope, row: StepRow, kind: str) -> None:
         """Whoever called it left while its failure was written: it leaves nothing."""
+        scope.hears_nothing(row.identity)
         if self.goes_on and self.ledger.refusal is None:
             self.journal.forget(row.identity)
             self.let_go(row._replace(outcome=None, seq=None, attempts=0, error=None), kind)

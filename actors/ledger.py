@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, Self
 
 from pydantic_core import to_json
@@ -36,7 +37,7 @@ from ..storage.records import (
 from ..storage.schedules import ScheduleChange
 from .environment import Environment
 from .failures import HalfDone
-from .foreign import log_error
+from .foreign import twice_on_fault
 from .rows import forgotten
 
 __all__ = ["Ledger"]
@@ -377,11 +378,8 @@ class Ledger:
 
     def tell(self, rare: _Rare | None, before: Progress | None) -> None:
         """Tell whom a commit concerns, in the order of commits; where a fault comes, again."""
-        try:
-            self._tell(rare, before)
-        except Exception as fault:  # noqa: BLE001  (what is committed is told)
-            self._tell(rare, before)
-            log_error(fault, "a commit of the task %s was told twice", self.row.id)
+        told_twice = "a commit of the task %s was told twice"
+        twice_on_fault(partial(self._tell, rare, before), told_twice, self.row.id)
 
     def _tell(self, rare: _Rare | None, before: Progress | None) -> None:
         """May be called again for the same commit: who was told hears nothing new."""

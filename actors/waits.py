@@ -124,7 +124,7 @@ class Waits:
         try:
             await self._life.ledger.durable()
         except asyncio.CancelledError:
-            self._life.take_back_wait(wait.scope, row)
+            self._life.take_back(wait.scope, row, "wait_cancelled")
             raise
 
     async def stand(self, wait: Wait, ready: Callable[[], Awaitable[T | None]]) -> T:

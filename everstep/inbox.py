@@ -15,7 +15,7 @@ from .actors.reminders import Reminders
 from .actors.values import first_problem
 from .errors import AlreadyAnswered, NotAsked, WrongAnswer
 from .posting import deliver
-from .reading import in_utc, in_utc_or_none
+from .reading import due_in_utc, in_utc, in_utc_or_none
 from .session import Session
 from .storage.errors import Superseded, Undelivered
 from .storage.mail import Asked, MessageRow, Post
@@ -72,7 +72,7 @@ def _question(number: int, task_id: str, row: StepRow) -> Question:
         prompt=kept["prompt"],
         schema=kept["schema"],
         since=in_utc(row.started_at),
-        until=in_utc_or_none(row.due_at),
+        until=due_in_utc(row.due_at),
         reminders=0 if reminders is None else reminders.given,
         reminded_at=in_utc_or_none(last),
     )

@@ -22,6 +22,7 @@ __all__ = [
     "Event",
     "StepRecord",
     "TaskInfo",
+    "due_in_utc",
     "effect_record",
     "event_of",
     "failed",
@@ -146,7 +147,7 @@ def info_of(
         lane=row.lane,
         created_at=in_utc(row.created_at),
         updated_at=in_utc(progress.updated_at),
-        due_at=in_utc_or_none(progress.due_at),
+        due_at=due_in_utc(progress.due_at),
         steps_running=steps_running,
         error=None if progress.error is None else read_failure(progress.error),
         unknown_here=not known,
@@ -192,7 +193,7 @@ def step_record(row: StepRow, actor: type[Actor] | None, *, lives: bool) -> Step
         running=lives and row.open == 1,
         started_at=in_utc(row.first_at),
         ended_at=in_utc_or_none(row.ended_at),
-        next_attempt_at=in_utc_or_none(row.due_at) if row.outcome is None else None,
+        next_attempt_at=due_in_utc(row.due_at) if row.outcome is None else None,
     )
 
 
@@ -274,10 +275,15 @@ def _blame(row: TaskRow) -> Blame:
 
 
 def in_utc(seconds: float) -> datetime:
-    """An instant of the store, aware, in UTC; the nearest one that a `datetime` can be."""
-    return datetime.fromtimestamp(min(max(seconds, _FIRST), _LAST), UTC)
+    """An instant of the store, aware, in UTC."""
+    return datetime.fromtimestamp(seconds, UTC)
 
 
 def in_utc_or_none(seconds: float | None) -> datetime | None:
     """The same of one that there may not be."""
     return None if seconds is None else in_utc(seconds)
+
+
+def due_in_utc(seconds: float | None) -> datetime | None:
+    """An instant that somebody has chosen to wait for; the nearest one that a `datetime` can be."""
+    return None if seconds is None else in_utc(min(max(seconds, _FIRST), _LAST))

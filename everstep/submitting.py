@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from .actors.foreign import twice_on_fault
 from .session import Session
 from .storage.interface import Refusal, Write
 
@@ -33,7 +34,9 @@ class _Draft:
         return self._write
 
     def settle(self, refusal: Refusal | None) -> None:
-        if refusal is None:
-            self._on_commit()
-        if not self.settled.done():
-            self.settled.set_result(refusal)
+        try:
+            if refusal is None:
+                twice_on_fault(self._on_commit, "a commit of %r was told twice", self._write)
+        finally:
+            if not self.settled.done():
+                self.settled.set_result(refusal)

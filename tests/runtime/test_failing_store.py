@@ -20,7 +20,7 @@ from everstep import (
 )
 from everstep.storage import MemoryStore
 from everstep.testing import ManualClock
-from tests.runtime.kit import ONCE, Gate, Place, Plain, Waiting
+from tests.runtime.kit import ONCE, Gate, Place, Plain, Waiting, until
 
 
 async def test_the_body_is_cancelled_and_the_failure_is_raised(place: Place, gate: Gate) -> None:
@@ -108,6 +108,7 @@ class Reading(MemoryStore):
     """Cannot be read while it is told so, for longer than its patience."""
 
     broken = False
+    unseen = ""
 
     async def messages(self, *args: Any, **kwargs: Any) -> Any:
         self._look()
@@ -116,6 +117,11 @@ class Reading(MemoryStore):
     async def recipient(self, task_id: str) -> Any:
         self._look()
         return await super().recipient(task_id)
+
+    async def task(self, task_id: str) -> Any:
+        if task_id == self.unseen:
+            self._look()
+        return await super().task(task_id)
 
     def _look(self) -> None:
         if self.broken:
@@ -194,4 +200,45 @@ async def test_an_error_of_the_user_beside_a_failed_read_is_one_of_the_step(gate
     async with Runtime(":memory:", store=store, clock=clock, grace=0) as runtime:
         await runtime.start(Waiting(name="other"), id="other")
         assert await (await runtime.start(Own())).result() == 2
+    store.discard()
+
+
+@pytest.mark.parametrize("how", ["plain", "gather", "finally"])
+async def test_a_parent_that_rests_and_cannot_read_of_its_child_goes_on_with_a_well_store(
+    gate: Gate, how: str
+) -> None:
+    class Parent(Actor, name="failing_store.Parent"):
+        async def run(self) -> str:
+            child = await self.ctx.start(Waiting(name="child"))
+            store.unseen = child.id
+            if how == "plain":
+                return await child.result()
+            if how == "gather":
+                return (await asyncio.gather(child.result()))[0]
+            try:
+                return await child.result()
+            finally:
+                await asyncio.sleep(0)
+
+    clock = ManualClock()
+    store = Reading(clock=clock)
+
+    async def body() -> None:
+        async with Runtime(":memory:", store=store, clock=clock, grace=0) as runtime:
+            task = await runtime.start(Parent(), id="p")
+            await until(task, lambda info: info.status is Status.WAITING)
+            await gate.until("child")
+            store.broken = True
+            gate.open("child")
+            await asyncio.get_running_loop().create_future()
+
+    with pytest.raises(StoreFailed, match="cannot be read"):
+        await body()
+
+    store.broken = False
+    async with Runtime(":memory:", store=store, clock=clock, actors=[Parent, Waiting]) as runtime:
+        task = runtime.task("p", Parent)
+        assert await task.result() == "child"
+        info = await task.status()
+        assert (info.crashes, info.deaths) == (0, 0)
     store.discard()

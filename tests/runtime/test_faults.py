@@ -198,10 +198,10 @@ async def test_an_end_that_meets_faults_is_recorded_all_the_same(
 
 
 class Told(Actor, name="faults.Told"):
-    """Hears three words, each from somebody else."""
+    """Hears four words, each from somebody else."""
 
     async def run(self) -> list[str]:
-        return sorted([await self.ctx.receive(str) for _ in range(3)])
+        return sorted([await self.ctx.receive(str) for _ in range(4)])
 
 
 class Telling(Actor, name="faults.Telling"):
@@ -232,5 +232,6 @@ async def test_a_commit_is_told_though_a_fault_comes_while_it_is(
     async with place.runtime() as runtime:
         hearing = await runtime.start(Told(), id="told")
         telling = await runtime.start_many(Telling(word=word) for word in words)
+        await hearing.send("all")
         assert [await task.result() for task in telling] == words
-        assert await hearing.result() == words
+        assert await hearing.result() == ["all", *words]

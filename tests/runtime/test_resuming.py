@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import ClassVar
 
-from everstep import Actor, step
-from tests.runtime.kit import Gate, Place
+import pytest
+
+from everstep import Actor, Restart, TaskFailed, step
+from tests.runtime.kit import ONCE, Gate, Place
 
 
 class Cleaning(Actor, name="resuming.Cleaning"):
@@ -65,3 +67,33 @@ async def test_a_task_that_still_cleans_up_keeps_nobody_else_out(place: Place) -
 
         gate.open("cleaning")
         assert await task.result() == "done"
+
+
+@pytest.mark.parametrize("turns", range(6))
+async def test_a_step_whose_failure_nobody_has_heard_is_tried_again_when_its_task_is_resumed(
+    place: Place, turns: int
+) -> None:
+    """Of two that fail so many turns of the loop after each other, `run` is left by the first."""
+
+    class Pair(Actor, name="resuming.Pair"):
+        mended: ClassVar[bool] = False
+
+        @step(key="late", retry=ONCE)
+        async def work(self, late: int) -> int:
+            for _ in range(late):
+                await asyncio.sleep(0)
+            if not self.mended:
+                raise OSError("no way")
+            return late
+
+        async def run(self) -> int:
+            return sum(await asyncio.gather(self.work(0), self.work(turns + 1)))
+
+    async with place.runtime(pool={"restart": Restart(0)}) as runtime:
+        task = await runtime.start(Pair())
+        with pytest.raises(TaskFailed, match="no way"):
+            await task.result()
+        Pair.mended = True
+
+        assert await task.resume()
+        assert await task.result() == turns + 1
