@@ -308,8 +308,8 @@ class Incarnation(Keeping):
     def _end_as(self, outcome: Exit, scope: Scope, reason: str) -> Ended:
         scope.halts()
         may_end_unheard()
-        self.waits.wake()  # its code has met this, so it runs, and is not to leave memory
-        if self._outcome is None:
+        if self._outcome is None and self._is_under_way:
+            self.waits.wake()  # its code has met this, so it runs, and is not to leave memory
             self._outcome, self.draining = outcome, True
             environment = self.environment
             ending = self.release(grace=environment.grace, cleanup=environment.cleanup)

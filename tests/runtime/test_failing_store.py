@@ -18,6 +18,7 @@ from everstep import (
     none,
     step,
 )
+from everstep.actors.verdicts import Ended
 from everstep.storage import MemoryStore
 from everstep.testing import ManualClock
 from tests.runtime.kit import ONCE, Gate, Place, Plain, Waiting, until
@@ -110,6 +111,11 @@ class Reading(MemoryStore):
     broken = False
     unseen = ""
 
+    def __init__(self, *, clock: ManualClock) -> None:
+        super().__init__(clock=clock)
+        self.looked, self.held = asyncio.Event(), asyncio.Event()
+        self.held.set()
+
     async def messages(self, *args: Any, **kwargs: Any) -> Any:
         self._look()
         return await super().messages(*args, **kwargs)
@@ -120,6 +126,8 @@ class Reading(MemoryStore):
 
     async def task(self, task_id: str) -> Any:
         if task_id == self.unseen:
+            self.looked.set()
+            await self.held.wait()
             self._look()
         return await super().task(task_id)
 
@@ -242,3 +250,29 @@ async def test_a_parent_that_rests_and_cannot_read_of_its_child_goes_on_with_a_w
         info = await task.status()
         assert (info.crashes, info.deaths) == (0, 0)
     store.discard()
+
+
+async def test_a_wait_that_outlives_its_life_and_cannot_read_ends_as_that_has(gate: Gate) -> None:
+    left: list[asyncio.Task[str]] = []
+
+    class Leaving(Actor, name="failing_store.Leaving"):
+        async def run(self) -> str:
+            child = await self.ctx.start(Waiting(name="child"), on_parent="leave")
+            left.append(asyncio.create_task(child.result()))
+            await gate.until("child")
+            store.unseen = child.id
+            store.held.clear()
+            gate.open("child")
+            await store.looked.wait()
+            return "left"
+
+    clock = ManualClock()
+    store = Reading(clock=clock)
+    async with Runtime(":memory:", store=store, clock=clock, grace=0) as runtime:
+        assert await (await runtime.start(Leaving())).result() == "left"
+        store.broken = True
+        store.held.set()
+        await asyncio.wait(left)
+        store.broken = False
+    store.discard()
+    assert isinstance(left[0].exception(), Ended)
