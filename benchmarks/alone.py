@@ -161,8 +161,7 @@ def rows(quick: bool, where: Path) -> list[Row]:
         found.setdefault(name, []).append(value)
 
     codes = {"import": "import everstep", "pydantic": _PYDANTIC, "others": _OTHERS}
-    for code in codes.values():
-        _imported(code)  # compiles it where that was not done yet
+    _imported(codes["import"])  # compiles it, and what it imports, where that was not done yet
     for _ in range(imports):
         for name, code in codes.items():
             add(name, _imported(code) * 1000)

@@ -1,7 +1,7 @@
 """A log that grows by 1 kB a step: what a step takes along it, the file, and loading it again.
 
     python -m benchmarks.growing           some minutes
-    python -m benchmarks.growing --quick   some seconds, to a third of the length
+    python -m benchmarks.growing --quick   some seconds, to a sixth of the length
 
 A flow appends 3,000 times, and its process kills itself; another one enters the file, and the flow
 is live again when it comes to a step that is not recorded. A server does the same by 3,000 calls,
@@ -39,7 +39,7 @@ from .rows import POWER_CUT, Point, Row, Side
 
 __all__ = ["rows"]
 
-FULL, QUICK = 3000, 600
+FULL, QUICK = 3000, 500
 ITEM = "x" * 1000
 LENGTHS = (10, 100, 1000, 3000)
 """Items in the log where a step is looked at, as far as it comes."""

@@ -29,7 +29,7 @@ __all__ = ["rows"]
 
 THINKING = 0.2
 FULL = {100: (5, 10), 1000: (5, 10), 10_000: (3, 3)}
-QUICK = {100: (1, 5), 1000: (1, 2)}
+QUICK = {100: (1, 3), 1000: (1, 2)}
 """By tasks at once: repetitions, and how many steps a task takes on average while it is timed."""
 AIM = 95
 

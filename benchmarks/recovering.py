@@ -35,7 +35,7 @@ from .workload import PATIENT
 
 __all__ = ["rows"]
 
-FULL, QUICK = (10_000, 3), (300, 1)
+FULL, QUICK = (10_000, 3), (200, 1)
 """(tasks, repetitions)"""
 SECONDS, LATE = 2.0, 20.0
 """What is aimed at for ten thousand: seconds, and milliseconds."""
