@@ -162,7 +162,8 @@ def _answer(backoff: Backoff, attempt: int) -> float:
 
 def _told(backoff: Backoff, attempt: int, broken: BaseException) -> str:
     raised = f"{shown(backoff)} raised {name_of(broken)} after attempt {attempt}"
-    told = f"{raised}: {words_of(broken)}" if words_of(broken) else raised
+    words = words_of(broken)
+    told = f"{raised}: {words}" if words else raised
     return f"{told}; it must answer with seconds, or raise an Exception"
 
 
@@ -211,10 +212,11 @@ def number_of_seconds(what: str, value: object, example: str) -> float:
 
     Raises TypeError or ValueError, which name `what` was given and the `example` to write.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    number = number_of(value)
+    if number is None:
         raise TypeError(f"{what} must be a number, not {value!r}: write {example}")
-    if not 0 <= value <= LONGEST:  # NaN is not
+    if not 0 <= number <= LONGEST:  # NaN is not
         raise ValueError(
             f"{what} must be a number from 0 to {LONGEST:.0f}, not {value!r}: write {example}"
         )
-    return float(value)
+    return number

@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from types import TracebackType
-from typing import Any, TypeGuard, TypeVar, cast
+from typing import Any, TypeGuard, TypeVar, TypeVarTuple, cast
 
 __all__ = [
     "bases_of",
@@ -35,6 +35,7 @@ __all__ = [
 
 E = TypeVar("E", bound=BaseException)
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 Kinds = type[BaseException] | tuple[type[BaseException], ...]
 ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None]
@@ -225,13 +226,13 @@ def log_error(error: BaseException, words: str, *what: object) -> None:
     log.error(words, *what, exc_info=exc_info_of(error), stacklevel=2)
 
 
-def twice_on_fault(work: Callable[[], None], words: str, *what: object) -> None:
-    """Do it, and once more where a fault came, such as a MemoryError, which is logged then.
+def twice_on_fault(words: str, what: object, work: Callable[[*Ts], None], *args: *Ts) -> None:
+    """Do it, and once more where a fault came, such as a MemoryError: `words` log that of `what`.
 
     Raises what comes the second time.
     """
     try:
-        work()
+        work(*args)
     except Exception as fault:  # noqa: BLE001  (whatever it was)
-        work()
-        log_error(fault, words, *what)
+        work(*args)
+        log_error(fault, words, what)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from functools import partial
 from typing import Any, Self
 
 from pydantic_core import to_json
@@ -379,7 +378,7 @@ class Ledger:
     def tell(self, rare: _Rare | None, before: Progress | None) -> None:
         """Tell whom a commit concerns, in the order of commits; where a fault comes, again."""
         told_twice = "a commit of the task %s was told twice"
-        twice_on_fault(partial(self._tell, rare, before), told_twice, self.row.id)
+        twice_on_fault(told_twice, self.row.id, self._tell, rare, before)
 
     def _tell(self, rare: _Rare | None, before: Progress | None) -> None:
         """May be called again for the same commit: who was told hears nothing new."""

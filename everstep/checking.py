@@ -12,6 +12,7 @@ from .actors.errors import BadCall, checked_text
 from .ids import check_name
 from .storage.records import Status
 from .storage.sqlite import Durability
+from .supervisor.checks import MOST
 from .supervisor.errors import DuplicatePool
 from .supervisor.pool_spec import Pool
 from .supervisor.services.spec import DynamicSupervisor, Supervisor, SupervisorSpec, pools_of
@@ -129,7 +130,7 @@ def place_of(name: str, value: object) -> int:
 
 def _whole(name: str, value: object, least: int, why: str, instead: str) -> int:
     """A whole number that the store can hold."""
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 1 << 63:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MOST:
         raise BadCall(name, value, why, instead)
     return value
 

@@ -36,7 +36,7 @@ class _Draft:
     def settle(self, refusal: Refusal | None) -> None:
         try:
             if refusal is None:
-                twice_on_fault(self._on_commit, "a commit of %r was told twice", self._write)
+                twice_on_fault("a commit of %r was told twice", self._write, self._on_commit)
         finally:
             if not self.settled.done():
                 self.settled.set_result(refusal)
