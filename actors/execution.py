@@ -56,12 +56,11 @@ async def perform(life: Incarnation, call: Call, *, ends_plan: bool = False) -> 
         life.sets_out()
         try:
             value, waits = await _live(life, call, row, ends_plan)
-            if waits:  # without the attempt, its view and its rows: the collector has less to see
-                landing = life.ledger.landing()
-                if landing is not None:
-                    await landing
-                    if life.is_fenced:  # an operator ended the task meanwhile
-                        life.check_fenced()
+            landing = life.ledger.landing() if waits else None
+            if landing is not None:
+                await landing  # without the attempt and its rows: the collector has less to see
+                if life.is_fenced:  # an operator ended the task meanwhile
+                    life.check_fenced()
             return value
         finally:
             life.arrives(call)
