@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from everstep import Actor, BadCall, Event, Pool, Runtime, RuntimeClosed, Supervisor, step
+from everstep import Actor, BadCall, Event, Pool, Runtime, RuntimeClosed, Status, Supervisor, step
 from everstep.event_stream import LogStream
 from everstep.storage import LogPage, MemoryStore
 from everstep.testing import ManualClock
-from tests.runtime.kit import Gate, Place, Plain, Waiting, followers, next_event
+from tests.runtime.kit import Gate, Place, Plain, Waiting, followers, next_event, until
 
 
 class Listener(Actor, name="streams.Listener"):
@@ -113,7 +113,7 @@ async def test_a_message_that_wakes_a_task_is_told_though_nobody_can_claim_it(
 ) -> None:
     async with place.runtime(pool={"max_running": 1}) as runtime:
         task = await runtime.start(Listener(), id="listener")
-        await next_event(task, "wait_started")
+        await until(task, lambda info: info.status is Status.WAITING)
         place.clock.advance(10)
         gone = await next_event(task, "task_suspended")
         busy = await runtime.start(Waiting(name="busy"))
