@@ -85,7 +85,8 @@ class Schedule:
     async def pause(self, *, by: str | None = None, why: str | None = None) -> bool:
         """Fire no more until `resume`; tasks that were started go on. False where it is paused.
 
-        What falls into the pause is not caught up, and counts nowhere.
+        What falls into the pause is not caught up, and counts nowhere; so does an instant that is
+        due and has not fired yet.
         """
         by, why = said_of("by", by), said_of("why", why)
         session = self._session()
@@ -122,7 +123,7 @@ class Schedule:
         given = new_id(session.clock.now()) if id is None else check_name("id", id)
         task_id = check_name("id", f"{self.name}/manual/{given}")
         for tries in range(_TRIES, 0, -1):
-            row = await self._row()
+            row = self._there(await session.scheduler.row(self.name))
             if await session.store.task(task_id) is not None:
                 break
             unended = await session.store.unended(keys_of(row))
@@ -166,7 +167,7 @@ async def changed(
     tries = _TRIES
     while True:
         session.check()
-        row = await session.store.schedule(name)
+        row = await session.scheduler.row(name)
         after = decide(row)
         if after is row:
             return None

@@ -52,6 +52,8 @@ class Scheduler:
         self._next_at: float | None = None
         self._awaited: set[int] = set()
         """Keys of the tasks for whose end an instant waits."""
+        self._replacing: dict[str, asyncio.Event] = {}
+        """Schedules whose tasks are just being cancelled for another: set when that is started."""
         self._told: set[str] = set()
         """Schedules of which was said that their instants are not known here."""
 
@@ -79,6 +81,15 @@ class Scheduler:
         """Tell of every commit of a task: an instant may wait for its end."""
         if ledger.row.key in self._awaited and ledger.status in ENDED:
             self._rounds.wake()
+
+    async def row(self, name: str) -> ScheduleRow | None:
+        """The row of a schedule to be changed, as it stands while none of its tasks is replaced."""
+        while True:
+            row = await self._session.store.schedule(name)
+            replaced = self._replacing.get(name)
+            if replaced is None:
+                return row
+            await replaced.wait()
 
     # --- the task -------------------------------------------------------------------------
 
@@ -133,6 +144,9 @@ class Scheduler:
             return True
         try:
             written = await self._written(row, firing, list(unended.values()))
+        except Superseded:
+            self._rounds.wake()
+            return True
         except Refused as refused:
             _LOG.warning("the schedule %s could not replace its task yet: %s", name, refused)
             return False
@@ -150,12 +164,30 @@ class Scheduler:
             after = firing.row._replace(fired_at=instant, fired_task=task_id)
             return _Written(firing, change(session, row, after))
         if firing.replaces:
-            for before in unended:
-                await cancel(session, before, f"schedule {row.name}", f"replaced by {task_id}")
+            return await self._replaced(row, firing, unended, task_id)
         ledger = planned(session, row, firing.row, task_id, instant)
         if firing.row.waiting is not None:
             self._awaited.add(ledger.row.key)
         return _Written(firing, ledger)
+
+    async def _replaced(
+        self, row: ScheduleRow, firing: Firing, unended: list[str], task_id: str
+    ) -> _Written:
+        """Cancel the tasks before, and start the one they make way for, whoever asks for a change.
+
+        Raises Superseded, with nothing cancelled, where a change is with the store already. One
+        that comes later waits for `row`.
+        """
+        session, name = self._session, row.name
+        started = self._replacing[name] = asyncio.Event()
+        try:
+            held = await _held(session, row)
+            for before in unended:
+                await cancel(session, before, f"schedule {name}", f"replaced by {task_id}")
+            return _Written(firing, planned(session, held, firing.row, task_id, firing.instant))
+        finally:
+            del self._replacing[name]
+            started.set()
 
     async def _settled(self, written: _Written) -> bool:
         """Wait for the store's answer; False where it was refused, and is to be tried later."""
@@ -239,6 +271,16 @@ def change(
 ) -> asyncio.Future[Refusal | None]:
     """Hand a change of a schedule to the store; a future of why it was refused, if it was."""
     return submitted(session, _change(session, before, after), session.scheduler.changed)
+
+
+async def _held(session: Session, row: ScheduleRow) -> ScheduleRow:
+    """The row under a new revision, and otherwise as it was. Raises Superseded, and others."""
+    same = _change(session, row, row)
+    refusal = await submitted(session, same, lambda: None)
+    if refusal is not None:
+        raise refusal
+    assert same.after is not None  # as it was given
+    return same.after
 
 
 def _change(

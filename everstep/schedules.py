@@ -16,9 +16,10 @@ from .checking import limit_of, name_or_none, priority_of, text_of
 from .ids import check_name
 from .schedule import Schedule, ScheduleInfo, changed, info_of
 from .session import Session
+from .storage.errors import EverstepError
 from .storage.schedules import ScheduleRow
 from .supervisor.firings import Overlap, declared
-from .supervisor.timetable import Beat, Cron, timetable
+from .supervisor.timetable import Beat, Cron, Timetable, timetable
 
 __all__ = ["Schedules"]
 
@@ -48,8 +49,9 @@ class Schedules(ABC):
         The instants are those of `cron` (five fields, in the time zone `tz`; needs the extra
         `everstep[cron]`), or come `every` so many seconds from now on. The id of a task is
         `name/2026-11-30T07:00:00Z`, of the name and the instant in UTC. To declare the same again
-        changes nothing, to declare another under its name changes that, from the next instant on;
-        it stays paused where it was, and stays at all until `delete`.
+        changes nothing, to declare another under its name changes that, from the next instant on
+        (with other times, what is due by the old ones and has not fired counts as missed); it stays
+        paused where it was, and stays at all until `delete`.
 
         - `overlap`: while a task of it has not ended, an instant is skipped ("skip"), waits for
           that ("queue", up to 1000 of them), or cancels the task first ("replace").
@@ -111,7 +113,8 @@ async def _declare(session: Session, asked: ScheduleRow, actor: Actor) -> None:
             return asked
         same_class = (known.actor, known.version) == (asked.actor, asked.version)
         same = same_class and Schema.of(type(actor)).holds(actor, known.state)
-        return declared(known, asked._replace(state=known.state) if same else asked) or known
+        present = asked._replace(state=known.state) if same else asked
+        return declared(known, present, _times_of(known)) or known
 
     written = await changed(session, asked.name, declaring)
     if written is not None:
@@ -120,6 +123,14 @@ async def _declare(session: Session, asked: ScheduleRow, actor: Actor) -> None:
         at = None if after is None else after.next_at
         shown = "there is none" if at is None else _shown(at, asked.tz)
         _LOG.info("the schedule %s is %s; its next instant: %s", asked.name, what, shown)
+
+
+def _times_of(row: ScheduleRow) -> Timetable | None:
+    """The instants of a schedule of the store; None where they are not known here."""
+    try:
+        return timetable(row.cron, row.every, row.tz, row.anchor)
+    except EverstepError:
+        return None
 
 
 def _shown(instant: float, tz: str) -> str:

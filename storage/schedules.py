@@ -12,7 +12,7 @@ class ScheduleRow(NamedTuple):
 
     name: str
     revision: int
-    """The number of its newest write. No other row of this opening of the store has it."""
+    """The number of its newest write, which is given to no other while the row is in the store."""
     cron: str | None
     every: int | None
     """Seconds between two instants; None where `cron` tells them."""

@@ -120,6 +120,12 @@ def _passed(row: ScheduleRow, table: Timetable, now: float, most: int) -> _Passe
     return _Passed(fresh, too_old, others, next(table.instants(now), None))
 
 
+def _due(row: ScheduleRow, table: Timetable, now: float) -> int:
+    """How many instants up to now have not been decided about."""
+    passed = _passed(row, table, now, 1)
+    return passed.too_old + len(passed.fresh) + passed.others
+
+
 def without_ended(row: ScheduleRow, unended: Collection[int]) -> ScheduleRow:
     """The row of a schedule of whose tasks these have not ended."""
     return row._replace(started=_listed(unended))
@@ -133,17 +139,20 @@ def started(row: ScheduleRow, key: int, task_id: str, instant: float | None) -> 
     return row._replace(fired=row.fired + 1, fired_at=instant, fired_task=task_id)
 
 
-def declared(known: ScheduleRow, asked: ScheduleRow) -> ScheduleRow | None:
+def declared(known: ScheduleRow, asked: ScheduleRow, table: Timetable | None) -> ScheduleRow | None:
     """The row of a known schedule that is declared again; None where that changes nothing.
 
     What it has done stays, and whether it is paused. Its next instant stays unless the times are
-    others; instants that wait are skipped where the new row queues none.
+    others: then those of `table`, its own until now, that are due and have not fired are missed.
+    Instants that wait are skipped where the new row queues none.
     """
     changed = {name: getattr(asked, name) for name in _DECLARED}
     if all(getattr(known, name) == value for name, value in changed.items()):
         return None
     if any(getattr(known, name) != changed[name] for name in _TIMES):
-        changed |= {"next_at": asked.next_at, "anchor": asked.anchor}
+        due = 0 if table is None or known.paused else _due(known, table, asked.updated_at)
+        missed = known.missed + due
+        changed |= {"next_at": asked.next_at, "anchor": asked.anchor, "missed": missed}
     if asked.overlap != "queue":
         changed |= {"waiting": None, "skipped": known.skipped + len(instants_of(known))}
     return known._replace(**changed, updated_at=asked.updated_at)

@@ -19,6 +19,12 @@ _FORGET_BOOT = """
     UPDATE {table} SET due_boot = NULL, due_at = min(due_at, ? + coalesce(due_delay, 0))
     WHERE due_at IS NOT NULL
 """
+# Revisions of schedules are drawn from the same numbers: one of the store never comes again.
+_NEXT_KEY = """
+    SELECT 1 + max(
+        coalesce((SELECT max(key) FROM task), 0), coalesce((SELECT max(revision) FROM schedule), 0)
+    )
+"""
 
 
 class Opening(NamedTuple):
@@ -45,7 +51,7 @@ def take_over(connection: sqlite3.Connection, clock: Clock) -> Opening:
         if boot != known_boot or not boot:
             for table in ("task", "step"):
                 connection.execute(_FORGET_BOOT.format(table=table), (clock.now(),))
-        (next_key,) = connection.execute("SELECT coalesce(max(key), 0) + 1 FROM task").fetchone()
+        (next_key,) = connection.execute(_NEXT_KEY).fetchone()
     return Opening(epoch, next_key)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from datetime import UTC, datetime
 
@@ -9,7 +10,7 @@ import pytest
 
 from everstep import Schedule, Status
 from tests.runtime.kit import Gate, Place, Waiting
-from tests.schedules.kit import HOUR, MINUTE, ended, fired, ids, set_to, until
+from tests.schedules.kit import DAY, HOUR, MINUTE, ended, fired, ids, set_to, until
 
 
 async def skipping(schedule: Schedule, times: int) -> None:
@@ -108,6 +109,37 @@ async def test_a_task_is_replaced_at_the_next_instant(place: Place, gate: Gate) 
         assert cancelled.data["why"] == f"replaced by {second.id}"
         gate.open("w")
         assert await second.result() == "w"
+
+
+@pytest.mark.parametrize("change", ["pause", "delete", "declare"])
+async def test_a_task_makes_way_for_one_that_starts_whoever_changes_the_schedule(
+    place: Place, gate: Gate, change: str
+) -> None:
+    actor = Waiting(name="w")
+    async with place.runtime() as runtime:
+        for turns in range(40):
+            beat = await runtime.schedule(
+                f"beat-{turns}", every=HOUR, actor=actor, overlap="replace"
+            )
+            place.clock.advance(HOUR)
+            first = runtime.task((await fired(beat, 1)).fired_task or "")
+            place.clock.advance(HOUR)
+            for _ in range(turns):
+                await asyncio.sleep(0)
+
+            if change == "pause":
+                await beat.pause()
+            elif change == "delete":
+                await beat.delete()
+            else:
+                await runtime.schedule(beat.name, every=DAY, actor=actor, overlap="replace")
+
+            replaced = (await first.status()).status is Status.CANCELLED
+            started = [one for one in await ids(runtime) if one.startswith(f"{beat.name}/")]
+            assert len(started) == 1 + replaced
+            if change != "delete":
+                assert (await beat.info()).missed == (change == "declare" and not replaced)
+                await beat.delete()
 
 
 async def test_a_task_out_of_memory_is_replaced_too(place: Place, gate: Gate) -> None:

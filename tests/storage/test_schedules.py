@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from everstep.storage import Commit, ScheduleChange, SqliteStore, Store, Superseded
+from everstep.testing import ManualClock
 from tests.storage.kit import Life, hold, settle
 from tests.supervisor.test_firings import schedule
 
@@ -40,6 +41,20 @@ async def test_a_write_that_comes_from_another_revision_is_refused(store: Store)
     assert await store.schedules() == [row]
     await hold(store, ScheduleChange("a", 5, None))
     assert await store.schedules() == []
+
+
+async def test_no_revision_in_the_store_comes_again_after_a_restart(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "tasks.db", clock=ManualClock())
+    await store.open()
+    await hold(store, Life(store, "one").create())
+    row = schedule(60.0, name="a", revision=store.new_key())
+    await hold(store, ScheduleChange("a", None, row))
+    await store.close()
+
+    store = SqliteStore(tmp_path / "tasks.db", clock=ManualClock())
+    await store.open()
+    assert store.new_key() == row.revision + 1
+    await store.close()
 
 
 async def test_of_any_number_of_tasks_those_that_have_not_ended_are_found(store: Store) -> None:

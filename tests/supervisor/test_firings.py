@@ -220,14 +220,28 @@ def test_of_a_cron_expression_so_many_are_counted_in_one_gap_and_the_newest_star
 def test_the_same_declaration_is_nothing_and_another_keeps_what_was_done() -> None:
     known = schedule(60.0, revision=5, fired=3, paused=1, waiting="[1.0, 2.0]", overlap="queue")
     asked = schedule(999.0, overlap="queue", updated_at=9.0)
-    assert declared(known, asked) is None
+    assert declared(known, asked, None) is None
 
-    other = declared(known, asked._replace(state=b'{"a":1}'))
+    other = declared(known, asked._replace(state=b'{"a":1}'), None)
     assert other == known._replace(state=b'{"a":1}', updated_at=9.0)
-    other = declared(known, asked._replace(every=50, anchor=949.0))
+    other = declared(known, asked._replace(every=50, anchor=949.0), None)
     assert other == known._replace(every=50, anchor=949.0, next_at=999.0, updated_at=9.0)
-    other = declared(known, asked._replace(overlap="skip"))
+    other = declared(known, asked._replace(overlap="skip"), None)
     assert other == known._replace(overlap="skip", waiting=None, skipped=2, updated_at=9.0)
+
+
+@pytest.mark.parametrize("overlap", get_args(Overlap))
+@pytest.mark.parametrize(("now", "missed"), [(59.0, 2), (60.0, 3), (179.0, 4), (6000.0, 102)])
+def test_what_is_due_when_other_times_are_declared_is_missed(
+    now: float, missed: int, overlap: str
+) -> None:
+    known = schedule(60.0, overlap=overlap, missed=2)
+    asked = known._replace(every=50, anchor=now, next_at=now + 50, updated_at=now)
+    table = Beat(60, 0.0)
+
+    assert declared(known, asked, table) == asked._replace(missed=missed)
+    resting = known._replace(paused=1)
+    assert declared(resting, asked, table) == asked._replace(paused=1)
 
 
 def test_a_pause_ends_with_the_first_instant_after_it() -> None:
