@@ -122,20 +122,23 @@ class Schedule:
         session.check()
         given = new_id(session.clock.now()) if id is None else check_name("id", id)
         task_id = check_name("id", f"{self.name}/manual/{given}")
-        for tries in range(_TRIES, 0, -1):
-            row = self._there(await session.scheduler.row(self.name))
-            if await session.store.task(task_id) is not None:
-                break
+        async with session.scheduler.turn(self.name):
+            for tries in range(_TRIES, 0, -1):
+                try:
+                    await self._started(session, task_id)
+                    break
+                except Superseded:
+                    if tries == 1:
+                        raise
+        return Task(self._session, task_id)
+
+    async def _started(self, session: Session, task_id: str) -> None:
+        """Start a task of this id unless there is one. Raises Superseded."""
+        row = self._there(await session.scheduler.row(self.name))
+        if await session.store.task(task_id) is None:
             unended = await session.store.unended(keys_of(row))
             after = without_ended(row, unended)
-            try:
-                await planned(session, row, after, task_id, None).durable()
-            except Superseded:
-                if tries == 1:
-                    raise
-            else:
-                break
-        return Task(self._session, task_id)
+            await planned(session, row, after, task_id, None).durable()
 
     async def delete(self) -> None:
         """Forget it; tasks that were started go on, instants that wait are dropped."""
@@ -165,18 +168,19 @@ async def changed(
     changed meanwhile. Cancelled, the change may be written.
     """
     tries = _TRIES
-    while True:
-        session.check()
-        row = await session.scheduler.row(name)
-        after = decide(row)
-        if after is row:
-            return None
-        refusal = await asyncio.shield(change(session, row, after))
-        if refusal is None:
-            return row, after
-        tries -= 1
-        if not isinstance(refusal, Superseded) or not tries:
-            raise refusal
+    async with session.scheduler.turn(name):
+        while True:
+            session.check()
+            row = await session.scheduler.row(name)
+            after = decide(row)
+            if after is row:
+                return None
+            refusal = await asyncio.shield(change(session, row, after))
+            if refusal is None:
+                return row, after
+            tries -= 1
+            if not isinstance(refusal, Superseded) or not tries:
+                raise refusal
 
 
 def info_of(row: ScheduleRow) -> ScheduleInfo:

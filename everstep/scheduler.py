@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 from .actors.ledger import Ledger
 from .actors.newborn import first_commit
@@ -54,6 +56,8 @@ class Scheduler:
         """Keys of the tasks for whose end an instant waits."""
         self._replacing: dict[str, asyncio.Event] = {}
         """Schedules whose tasks are just being cancelled for another: set when that is started."""
+        self._turns = WeakValueDictionary[str, asyncio.Lock]()
+        """Of schedules that are being changed."""
         self._told: set[str] = set()
         """Schedules of which was said that their instants are not known here."""
 
@@ -82,12 +86,25 @@ class Scheduler:
         if ledger.row.key in self._awaited and ledger.status in ENDED:
             self._rounds.wake()
 
+    @asynccontextmanager
+    async def turn(self, name: str) -> AsyncGenerator[None]:
+        """Change a schedule one after the other: of many at once each try would suit only one."""
+        lock = self._turns.get(name)
+        if lock is None:
+            lock = self._turns[name] = asyncio.Lock()
+        async with lock:
+            yield
+
     async def row(self, name: str) -> ScheduleRow | None:
-        """The row of a schedule to be changed, as it stands while none of its tasks is replaced."""
+        """The row of a schedule to be changed, as it stands while none of its tasks is replaced.
+
+        Raises RuntimeClosed, as who leaves may have given up what was to follow a cancelled task.
+        """
         while True:
             row = await self._session.store.schedule(name)
             replaced = self._replacing.get(name)
             if replaced is None:
+                self._session.check()
                 return row
             await replaced.wait()
 

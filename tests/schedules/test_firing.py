@@ -129,6 +129,16 @@ async def test_an_instant_is_fired_at_once_though_a_task_is_started_by_hand_in_t
         assert (info.fired, info.missed) == (10, 0)
 
 
+async def test_any_number_of_tasks_may_be_started_by_hand_at_once(place: Place) -> None:
+    async with place.runtime() as runtime:
+        beat = await runtime.schedule("beat", every=HOUR, actor=Plain())
+
+        tasks = await asyncio.gather(*(beat.trigger() for _ in range(50)))
+
+        assert len({task.id for task in tasks}) == 50
+        assert {task.id for task in tasks} == set(await ids(runtime))
+
+
 async def test_a_task_started_by_hand_is_started_once_for_an_id(place: Place, gate: Gate) -> None:
     async with place.runtime() as runtime:
         beat = await runtime.schedule("beat", every=HOUR, actor=Waiting(name="w"))

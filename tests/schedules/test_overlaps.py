@@ -142,6 +142,35 @@ async def test_a_task_makes_way_for_one_that_starts_whoever_changes_the_schedule
                 await beat.delete()
 
 
+async def test_who_leaves_while_a_task_is_replaced_lets_no_change_through(
+    place: Place, gate: Gate
+) -> None:
+    for turns in range(10, 14):
+        for further in range(8, 12):
+            name = f"beat-{turns}-{further}"
+            pausing: asyncio.Task[bool] | None = None
+            async with place.runtime() as runtime:
+                beat = await runtime.schedule(
+                    name, every=HOUR, actor=Waiting(name=name), overlap="replace"
+                )
+                place.clock.advance(HOUR)
+                first = runtime.task((await fired(beat, 1)).fired_task or "")
+                place.clock.advance(HOUR)
+                for turn in range(turns + further):
+                    if turn == turns:
+                        pausing = asyncio.create_task(beat.pause())
+                    await asyncio.sleep(0)
+            if pausing is not None:
+                await asyncio.wait([pausing])
+            async with place.runtime() as runtime:
+                beat = runtime.scheduled(name)
+                paused = (await beat.info()).paused
+                replaced = (await runtime.task(first.id).status()).status is Status.CANCELLED
+                started = [one for one in await ids(runtime) if one.startswith(f"{name}/")]
+                assert not (paused and replaced) or len(started) == 2
+                await beat.delete()
+
+
 async def test_a_task_out_of_memory_is_replaced_too(place: Place, gate: Gate) -> None:
     async with place.runtime() as runtime:
         beat = await runtime.schedule(
