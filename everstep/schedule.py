@@ -168,6 +168,7 @@ async def changed(
     changed meanwhile. Cancelled, the change may be written.
     """
     tries = _TRIES
+    session.check()  # ahead of the turn, which belongs to one loop
     async with session.scheduler.turn(name):
         while True:
             session.check()

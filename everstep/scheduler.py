@@ -101,6 +101,7 @@ class Scheduler:
         Raises RuntimeClosed, as who leaves may have given up what was to follow a cancelled task.
         """
         while True:
+            self._session.check()
             row = await self._session.store.schedule(name)
             replaced = self._replacing.get(name)
             if replaced is None:

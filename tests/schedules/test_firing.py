@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from everstep import Actor, ScheduleNotFound, Status, TaskNotFound, step
+from everstep import Actor, RuntimeClosed, ScheduleNotFound, Status, TaskNotFound, step
 from tests.runtime.kit import Gate, Place, Plain, Waiting, kinds
 from tests.schedules.kit import DAY, HOUR, MINUTE, ended, fired, ids, set_to, until
 
@@ -137,6 +137,19 @@ async def test_any_number_of_tasks_may_be_started_by_hand_at_once(place: Place) 
 
         assert len({task.id for task in tasks}) == 50
         assert {task.id for task in tasks} == set(await ids(runtime))
+
+
+async def test_a_change_from_another_loop_is_refused_and_breaks_nothing(place: Place) -> None:
+    async with place.runtime() as runtime:
+        beat = await runtime.schedule("beat", every=HOUR, actor=Plain())
+        starting = asyncio.gather(*(beat.trigger() for _ in range(10)))
+        await asyncio.sleep(0)
+
+        with pytest.raises(RuntimeClosed):
+            await asyncio.to_thread(asyncio.run, beat.pause())
+
+        await starting
+        assert await beat.pause()
 
 
 async def test_a_task_started_by_hand_is_started_once_for_an_id(place: Place, gate: Gate) -> None:
